@@ -1,0 +1,47 @@
+# The README's two commands are `make demo` and `make test`; each sets up what it needs.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+.PHONY: help setup demo test check format coverage-study bench clean
+
+help:  ## Show what can be made
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+setup: $(STAMP)  ## Install assay and its development tools into .venv
+
+$(STAMP): pyproject.toml
+	@echo "Setting up .venv (once; a minute or two) ..."
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv -q --allow-existing --python "$(PYTHON)" .venv && uv pip install -q --python $(BIN)/python -e '.[parquet]' --group dev; \
+	else \
+	  "$(PYTHON)" -m venv .venv && $(BIN)/python -m pip install -q --disable-pip-version-check --upgrade 'pip>=25.1' \
+	  && $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[parquet]' --group dev; \
+	fi
+	@touch $@
+
+demo: $(STAMP)  ## See a real evaluation, no key and no network needed
+	@$(BIN)/assay demo
+
+test: $(STAMP)  ## Run every test but the long studies, with branch coverage
+	@rm -f .coverage .coverage.*
+	@$(BIN)/python -m pytest -n auto -q -m "not slow" --cov --cov-report=term --cov-fail-under=90
+
+check: $(STAMP)  ## Formatting, lint, types and layers
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(STAMP)  ## Put the code into shape
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+coverage-study: $(STAMP)  ## Do 95 % intervals cover 95 %? The long form (minutes)
+	@$(BIN)/python -m pytest -n auto -q -m slow tests/stats
+
+bench: $(STAMP)  ## Print the cost ratios of docs/performance.md, measured here and now
+	@$(BIN)/python -m bench
+
+clean:  ## Remove what the other targets made
+	@rm -rf .venv .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,70 @@
+"""What assay knows by name: a Kind binds the settings of a thing to the function that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, get_args
+
+from assay.errors import SpecError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One scorer, metric, solver or dataset source: its settings class and its function.
+
+    `outputs` names the fields that a scorer gives (values first, then metadata), so that a misspelt
+    metric field is found before a run; None when they are only known afterwards.
+    """
+
+    settings: type[BaseModel]
+    function: Callable[..., Any]
+    values: Names | None = None
+    metadata: Names = ()
+
+    @property
+    def name(self) -> str:
+        """The `type` by which files name it: the settings' Literal."""
+        return str(get_args(self.settings.model_fields["type"].annotation)[0])
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the settings' docstring."""
+        return (self.settings.__doc__ or "").strip().split("\n")[0]
+
+
+class Shelf(Mapping[str, Kind]):
+    """The kinds of one sort, by name."""
+
+    def __init__(self, sort: str) -> None:
+        self.sort = sort
+        self._kinds: dict[str, Kind] = {}
+
+    def add(self, kind: Kind) -> None:
+        if kind.name in self._kinds:
+            raise SpecError(f'there is already a {self.sort} named "{kind.name}"')
+        self._kinds[kind.name] = kind
+
+    def __getitem__(self, name: str) -> Kind:
+        return self._kinds[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kinds)
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """All that a file may name. Nothing is global: `builtin.registry()` makes one."""
+
+    scorers: Shelf = field(default_factory=lambda: Shelf("scorer"))
+    metrics: Shelf = field(default_factory=lambda: Shelf("metric"))
+    solvers: Shelf = field(default_factory=lambda: Shelf("solver"))
+    sources: Shelf = field(default_factory=lambda: Shelf("dataset source"))

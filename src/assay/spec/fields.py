@@ -1,0 +1,81 @@
+"""The pieces that settings are made of: strict frozen models, and text that knows where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from assay.errors import Place
+from assay.types import Purpose
+
+Key = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]+$", min_length=1, max_length=250)]
+
+
+class Located(str):
+    """Text from a file that remembers its place, so that a failure at run time can name it."""
+
+    place: Place | None
+
+    def __new__(cls, text: str, place: Place | None = None) -> Self:
+        made = super().__new__(cls, text)
+        made.place = place if place is not None else getattr(text, "place", None)
+        return made
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        def keep(value: Any, validate: Callable[[Any], str]) -> Located:
+            validate(value)
+            return cls(value)
+
+        return core_schema.no_info_wrap_validator_function(keep, core_schema.str_schema(strict=True))
+
+
+class Template(Located):
+    """Text with `{{ ... }}` in it, rendered for each sample; checked against the dataset's columns."""
+
+
+class Settings(BaseModel):
+    """The base of everything read from a file: strict, closed, frozen."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class SolverSpec(Settings):
+    """What every solver accepts."""
+
+    type: str
+    message_format: str | None = None
+
+
+class ScorerSpec(Settings):
+    """What every scorer accepts; `metrics` is checked entry by entry elsewhere (None = the default)."""
+
+    type: str
+    key: Key | None = None
+    display_name: str | None = None
+    purpose: Purpose = "score"
+    metrics: list[Any] | None = None
+
+    def default_metrics(self) -> list[dict[str, Any]]:
+        """The metrics of a scorer whose file names none."""
+        return []
+
+
+class MetricSpec(Settings):
+    """What every metric accepts."""
+
+    type: str
+    key: Key | None = None
+    display_name: str | None = None
+    group_by: Template | None = None
+    cluster_by: Template | None = None
+
+
+class SourceSpec(Settings):
+    """What every dataset source accepts; `filters` is checked by dataset/filters.py."""
+
+    type: str
+    filters: list[Any] | None = None

@@ -1,0 +1,178 @@
+"""What travels between the rooms: frozen values, and batches of samples in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+FailureKind = Literal[
+    "parse",
+    "refusal",
+    "timeout",
+    "http",
+    "connection",
+    "template",
+    "missing_field",
+    "abstained",
+    "code",
+    "budget",
+]
+Purpose = Literal["score", "qa"]
+ScoreValue = float | int | bool | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A step that gave no result, kept as what it is: never a score."""
+
+    stage: str
+    kind: FailureKind
+    detail: str
+    retryable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """What one scorer says of one sample."""
+
+    scorer: str
+    values: Mapping[str, ScoreValue]
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+Outcome = Score | Failure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A confidence interval and how it was made; a bound that cannot be had is None."""
+
+    low: float | None
+    high: float | None
+    method: str
+    level: float = 0.95
+    n_effective: float | None = None
+    clusters: int | None = None
+    caveat: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricValue:
+    """A number with its uncertainty; None with a reason where it is undefined."""
+
+    value: float | None
+    n: int
+    interval: Interval | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricResult:
+    """What one metric gives: its values by name, its details, and the same for each group."""
+
+    values: Mapping[str, MetricValue]
+    detail: Mapping[str, Any] = field(default_factory=dict)
+    n_excluded: int = 0
+    groups: Mapping[str, Mapping[str, MetricValue]] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens that were billed."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+        )
+
+
+Item = Mapping[str, Any]
+
+
+def content_text(content: object) -> str:
+    """The text of a message's content: itself, or its text parts joined."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, Sequence):
+        return "".join(
+            part if isinstance(part, str) else str(part.get("text", "")) if isinstance(part, Mapping) else ""
+            for part in content
+        )
+    return ""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A conversation as a list of items: messages, function calls and their outputs."""
+
+    items: tuple[Item, ...]
+
+    def _messages(self, role: str) -> tuple[Item, ...]:
+        return tuple(i for i in self.items if i.get("type", "message") == "message" and i.get("role") == role)
+
+    @cached_property
+    def assistant_messages(self) -> tuple[Item, ...]:
+        return self._messages("assistant")
+
+    @cached_property
+    def user_messages(self) -> tuple[Item, ...]:
+        return self._messages("user")
+
+    @cached_property
+    def function_calls(self) -> tuple[Item, ...]:
+        return tuple(i for i in self.items if i.get("type") == "function_call")
+
+    @cached_property
+    def function_outputs(self) -> tuple[Item, ...]:
+        return tuple(i for i in self.items if i.get("type") == "function_call_output")
+
+    def get_last_assistant_text(self) -> str | None:
+        """The text of the last reply; None when nobody replied or the reply has no content."""
+        for item in reversed(self.assistant_messages):
+            content = item.get("content")
+            return None if content is None else content_text(content)
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """A batch of samples in columns, all of the same length: what scorers work on.
+
+    `answers` is None for a task without a solver; an answer is the text of the last reply.
+    `traces` is None when every conversation is just its answer.
+    """
+
+    positions: Sequence[int]
+    ids: Sequence[str]
+    samples: Sequence[Mapping[str, Any]]
+    answers: Sequence[str] | None = None
+    traces: Sequence[Trace] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One value a row; rows that failed hold a filler and stand in `failures` by their place in the batch."""
+
+    values: list[Any]
+    failures: dict[int, Failure] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreColumns:
+    """What a scorer gives for a batch: columns of values and metadata, and the rows that failed.
+
+    None in a column means that the row has no such value.
+    """
+
+    values: dict[str, list[Any]]
+    metadata: dict[str, list[Any]] = field(default_factory=dict)
+    failures: dict[int, Failure] = field(default_factory=dict)

@@ -4,7 +4,8 @@ AssayError                  something a person can act on; the command line prin
 ├── SpecError               a file, flag or argument is wrong: fix it and run again (exit code 2)
 │   └── MissingExtra        an optional part is not installed; the message holds the command
 ├── RunError                the run could not go on; what was finished is kept (exit code 3)
-│   └── StoreError          the store cannot be opened, read or written
+│   ├── StoreError          the store cannot be opened, read or written
+│   └── TemplateFailure     a template gave no result for one sample; others go on
 └── Interrupted             stopped by the user; the same command goes on from here (exit code 130)
 """
 
@@ -82,6 +83,14 @@ class RunError(AssayError):
 
 class StoreError(RunError):
     """The store cannot be opened, read or written."""
+
+
+class TemplateFailure(RunError):
+    """A template gave no result for one sample; `missing` when a column it reads is not there."""
+
+    def __init__(self, message: str, *, missing: bool = False) -> None:
+        self.missing = missing
+        super().__init__(message)
 
 
 class Interrupted(AssayError):

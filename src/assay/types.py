@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal
 
@@ -132,12 +133,54 @@ class Trace:
     def function_outputs(self) -> tuple[Item, ...]:
         return tuple(i for i in self.items if i.get("type") == "function_call_output")
 
+    @cached_property
+    def turns(self) -> tuple[Turn, ...]:
+        """The conversation cut before every user message; what comes before the first one has none."""
+        turns: list[list[Item]] = []
+        for item in self.items:
+            role = item.get("role") if item.get("type", "message") == "message" else None
+            if role == "user" or (not turns and role != "system"):
+                turns.append([])
+            if turns:
+                turns[-1].append(item)
+        return tuple(Turn.of(Trace(tuple(items))) for items in turns)
+
+    def get_last_user_text(self) -> str | None:
+        """The text of the last user message, None when there is none."""
+        return content_text(self.user_messages[-1].get("content")) if self.user_messages else None
+
+    def get_first_system_prompt(self) -> str | None:
+        """The text of the first system message, None when there is none."""
+        prompts = self._messages("system")
+        return content_text(prompts[0].get("content")) if prompts else None
+
+    def get_function_calls_by_name(self, name: str) -> tuple[Item, ...]:
+        """The calls of one function, in order."""
+        return tuple(call for call in self.function_calls if call.get("name") == name)
+
     def get_last_assistant_text(self) -> str | None:
         """The text of the last reply; None when nobody replied or the reply has no content."""
         for item in reversed(self.assistant_messages):
             content = item.get("content")
             return None if content is None else content_text(content)
         return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """A user message and what came of it."""
+
+    user_message: Item | None
+    assistant_messages: tuple[Item, ...]
+    function_calls: tuple[Item, ...]
+
+    @classmethod
+    def of(cls, part: Trace) -> Turn:
+        return cls(
+            user_message=part.user_messages[0] if part.user_messages else None,
+            assistant_messages=part.assistant_messages,
+            function_calls=part.function_calls,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,3 +219,44 @@ class ScoreColumns:
     values: dict[str, list[Any]]
     metadata: dict[str, list[Any]] = field(default_factory=dict)
     failures: dict[int, Failure] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricReport:
+    """A metric of a finished run under the name it has in the file."""
+
+    key: str
+    type: str
+    result: MetricResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScorerReport:
+    """What a scorer found over all samples of a run."""
+
+    key: str
+    type: str
+    purpose: Purpose
+    n_scored: int
+    n_failed: int
+    n_excluded: int
+    metrics: tuple[MetricReport, ...]
+    display_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReport:
+    """A run and its numbers."""
+
+    run: str
+    status: str
+    task: str
+    model: str | None
+    n_samples: int
+    n_failed: int
+    n_cached: int
+    scorers: tuple[ScorerReport, ...]
+    failures: Mapping[str, int]
+    usage: Usage = Usage()
+    cost_usd: Decimal | None = Decimal(0)
+    display_name: str | None = None

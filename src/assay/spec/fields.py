@@ -15,14 +15,25 @@ Key = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]+$", min_length=1, max_length
 
 
 class Located(str):
-    """Text from a file that remembers its place, so that a failure at run time can name it."""
+    """Text from a file that remembers its place, so that a failure at run time can name it.
+
+    `literal` says that its lines are lines of the file (a `|` block, an included file).
+    """
 
     place: Place | None
+    literal: bool
 
-    def __new__(cls, text: str, place: Place | None = None) -> Self:
+    def __new__(cls, text: str, place: Place | None = None, *, literal: bool = False) -> Self:
         made = super().__new__(cls, text)
         made.place = place if place is not None else getattr(text, "place", None)
+        made.literal = literal or bool(getattr(text, "literal", False))
         return made
+
+    def at(self, line: int) -> Place | None:
+        """The place of a line of this text, counted from 1."""
+        if self.place is None or not self.literal:
+            return self.place
+        return Place(self.place.file, self.place.line + line - 1, self.place.column)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:

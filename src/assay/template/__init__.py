@@ -1,0 +1,25 @@
+"""Sandboxed templates: `{{ sample.x }}` over batches of rows, where a bad row fails alone."""
+
+from __future__ import annotations
+
+from assay.errors import TemplateFailure
+from assay.template.columns import ColumnUse, check_syntax, columns_read
+from assay.template.render import lists, objects, render_text, render_value, texts, values
+from assay.template.shape import has_placeholder, is_constant
+from assay.template.variables import row_variables
+
+__all__ = [
+    "ColumnUse",
+    "TemplateFailure",
+    "check_syntax",
+    "columns_read",
+    "has_placeholder",
+    "is_constant",
+    "lists",
+    "objects",
+    "render_text",
+    "render_value",
+    "row_variables",
+    "texts",
+    "values",
+]

@@ -1,0 +1,28 @@
+"""The nearest known name to a misspelt one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from itertools import islice
+
+_MOST_NAMES = 2_000  # difflib is quadratic: beyond this a suggestion is not worth the wait
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that was probably meant, or None.
+
+    >>> nearest("ground_truht", ["ground_truth", "value"])
+    'ground_truth'
+    """
+    names = list(islice(known, _MOST_NAMES))
+    by_lower = {each.lower(): each for each in reversed(names)}
+    found = get_close_matches(name[:200].lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[found[0]] if found else None
+
+
+def listing(names: Iterable[str], most: int = 20) -> str:
+    """Names in a sentence, cut where they would not be read any more."""
+    every = list(names)
+    shown = ", ".join(every[:most])
+    return f"{shown} and {len(every) - most} more" if len(every) > most else shown or "none"

@@ -1,0 +1,127 @@
+"""What templates can name: the sample, the reply, and the conversation in several views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from assay.types import Item, Rows, Trace, content_text
+
+
+class ReplyText(str):
+    """A reply that is its text, and answers `.choices[0].message.content` like a chat completion."""
+
+    __slots__ = ()
+
+    @property
+    def choices(self) -> list[dict[str, Any]]:
+        return [{"index": 0, "message": {"role": "assistant", "content": str(self)}}]
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.choices if key == "choices" else super().__getitem__(key)
+
+
+class Parts(list[Any]):
+    """The parts of a message's content: prints as its text, and `in` looks into that text."""
+
+    def __str__(self) -> str:
+        return content_text(list(self))
+
+    def __contains__(self, wanted: object) -> bool:
+        return wanted in str(self) if isinstance(wanted, str) else super().__contains__(wanted)
+
+
+class SampleRow(dict[str, Any]):
+    """A sample's columns; `sample_id` is there even when no column has that name."""
+
+    def __init__(self, sample: Mapping[str, Any], sample_id: str) -> None:
+        super().__init__(sample)
+        self._id = sample_id
+
+    def __missing__(self, name: str) -> Any:
+        if name == "sample_id":
+            return self._id
+        raise KeyError(name)
+
+
+@dataclass(frozen=True)
+class SolverOutput:
+    """What the solver made of a sample."""
+
+    output: ReplyText
+    row: tuple[Rows, int]
+
+    @cached_property
+    def trace(self) -> Trace:
+        return _trace(*self.row)
+
+
+def _readable(item: Item) -> Item:
+    content = item.get("content")
+    if isinstance(content, str) or "content" not in item:
+        return item
+    return {**item, "content": "" if content is None else Parts(content)}
+
+
+def _trace(rows: Rows, i: int) -> Trace:
+    if rows.traces is not None:
+        return Trace(tuple(_readable(item) for item in rows.traces[i].items))
+    reply = _answer(rows, i)
+    return Trace(({"type": "message", "role": "assistant", "content": str(reply)},))
+
+
+def _answer(rows: Rows, i: int) -> ReplyText:
+    if rows.answers is None:
+        raise KeyError("answers")
+    return ReplyText(rows.answers[i])
+
+
+def _input_prompt(rows: Rows, i: int) -> str:
+    text = _trace(rows, i).get_last_user_text()
+    if text is None:
+        raise KeyError("input_prompt")
+    return text
+
+
+_BUILD: dict[str, Callable[[Rows, int], Any]] = {
+    "sample": lambda rows, i: SampleRow(rows.samples[i], rows.ids[i]),
+    "solver_output": lambda rows, i: SolverOutput(_answer(rows, i), (rows, i)),
+    "trace": _trace,
+    "messages": lambda rows, i: list(_trace(rows, i).items),
+    "model_output": _answer,
+    "model_outputs": lambda rows, i: [
+        ReplyText(content_text(m.get("content"))) for m in _trace(rows, i).assistant_messages
+    ],
+    "input_prompt": _input_prompt,
+}
+
+
+class RowVariables(Mapping[str, Any]):
+    """The variables of one row, each made when it is first read."""
+
+    def __init__(self, rows: Rows, i: int) -> None:
+        self._row = (rows, i)
+        self._made: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = _BUILD[name](*self._row)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in _BUILD if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def row_variables(rows: Rows, i: int) -> Mapping[str, Any]:
+    """All that a template may name for row `i`: sample, solver_output, trace, messages and the rest.
+
+    >>> rows = Rows(positions=[0], ids=["0"], samples=[{"q": "1+1"}], answers=["2"])
+    >>> str(row_variables(rows, 0)["solver_output"].output)
+    '2'
+    """
+    return RowVariables(rows, i)

@@ -1,0 +1,34 @@
+"""What is said of a template that gave no result."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from assay.errors import TemplateFailure
+from assay.spec.nearest import listing, nearest
+
+MOST_TEXT = 10_000_000
+
+
+@lru_cache(maxsize=1024)
+def missing_text(what: str, name: str, names: tuple[str, ...]) -> str:
+    """The sentence for a name that a mapping does not have."""
+    near = nearest(name, names)
+    hint = f'; did you mean "{near}"?' if near else f"; there is {listing(names)}"
+    return f'{what} has no {"column" if what == "the sample" else "field"} "{name}"{hint}'
+
+
+def failure_at(template: str, line: int, cause: str, *, missing: bool) -> TemplateFailure:
+    """A failure that names the template's file and line when they are known."""
+    at = getattr(template, "at", None)
+    place = at(line) if at is not None else None
+    where = f"{place.file}:{place.line}: " if place is not None else ""
+    shown = template.strip().split("\n")[line - 1 if "\n" in template.strip() else 0 :]
+    text = shown[0].strip() if shown else ""
+    quoted = text if len(text) <= 80 else text[:77] + "..."
+    return TemplateFailure(f"{where}{cause} (in {quoted})", missing=missing)
+
+
+def too_long(template: str) -> TemplateFailure:
+    """The failure of a template whose text passes the limit."""
+    return failure_at(template, 1, f"the text has more than {MOST_TEXT:,} characters", missing=False)

@@ -25,14 +25,13 @@ def check_syntax(template: str) -> str | None:
     source = str(template)
     if shape(source) is not None or has_placeholder(source):
         return None
-    from assay.template.compiled import compiled
+    from assay.template.compiled import cause, compiled
 
     try:
         compiled(source)
     except Exception as error:
         line = getattr(error, "lineno", None) or 1
-        text = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        return f"line {line}: {text}"
+        return f"line {line}: {cause(error, {})}"
     return None
 
 

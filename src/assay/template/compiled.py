@@ -15,7 +15,7 @@ from jinja2.runtime import Undefined
 from assay.errors import TemplateFailure
 from assay.spec.nearest import listing, nearest
 from assay.template.environment import MissingFieldError, environment
-from assay.template.words import MOST_TEXT, failure_at
+from assay.template.words import MOST_TEXT, failure_at, too_long
 
 _RESULT = "assay_result"
 
@@ -49,7 +49,7 @@ def _joined(pieces: Any) -> str:
     for piece in pieces:
         size += len(piece)
         if size > MOST_TEXT:
-            raise TemplateFailure(f"the text has more than {MOST_TEXT:,} characters")
+            raise too_long()
         kept.append(piece)
     return "".join(kept)
 
@@ -79,14 +79,15 @@ def compiled(source: str) -> Compiled:
 
 def failure(template: str, error: Exception, variables: Mapping[str, Any]) -> TemplateFailure:
     """Any error inside a template as a failure of that sample, with file, line and cause."""
-    line, cause = _line(str(template), error), _cause(error, variables)
-    return failure_at(template, line, cause, missing=isinstance(error, MissingFieldError))
+    line = _line(str(template), error)
+    return failure_at(template, line, cause(error, variables), missing=isinstance(error, MissingFieldError))
 
 
-def _cause(error: Exception, variables: Mapping[str, Any]) -> str:
+def cause(error: Exception, variables: Mapping[str, Any]) -> str:
+    """What went wrong, in one line."""
     if isinstance(error, RecursionError):
         return "the template or its value is nested too deeply"
-    text = str(error) or type(error).__name__
+    text = getattr(error, "message", None) or str(error) or type(error).__name__
     if type(error) is UndefinedError and text.endswith("is undefined"):
         name = text.split("'")[1] if text.startswith("'") else ""
         near = nearest(name, variables)

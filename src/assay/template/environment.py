@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from jinja2.exceptions import SecurityError, TemplateRuntimeError, UndefinedError
-from jinja2.runtime import StrictUndefined
+from jinja2.runtime import StrictUndefined, Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from assay.template.variables import SampleRow
@@ -86,7 +86,7 @@ def _padding(original: Callable[..., str]) -> Callable[..., str]:
 
 def _printable(value: Any) -> Any:
     """A function is never what a template meant to print."""
-    if callable(value) and not isinstance(value, str):
+    if callable(value) and not isinstance(value, Undefined):
         raise TemplateRuntimeError(f"{getattr(value, '__name__', 'this')} is a function: call it with ()")
     return value
 

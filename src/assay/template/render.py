@@ -29,6 +29,8 @@ def render_value(template: str, variables: Mapping[str, Any]) -> Any:
 
     try:
         value = compiled(str(template)).value(variables)
+        if isinstance(value, str) and len(value) > MOST_TEXT:
+            raise too_long()
         return str(value) if isinstance(value, str) else value
     except TemplateFailure as error:
         raise failure_at(template, 1, str(error), missing=error.missing) from error
@@ -46,7 +48,7 @@ def render_text(template: str, variables: Mapping[str, Any]) -> str:
 
 
 def _text(template: str, value: Any) -> str:
-    if isinstance(value, str) and len(value) <= MOST_TEXT:
+    if isinstance(value, str):
         return value
     if callable(value):
         name = getattr(value, "__name__", "the value")
@@ -56,7 +58,7 @@ def _text(template: str, value: Any) -> str:
     except Exception as error:  # a number too long to print, a value nested too deeply
         raise failure_at(template, 1, f"the value has no text: {error}", missing=False) from error
     if len(text) > MOST_TEXT:
-        raise too_long(template)
+        raise failure_at(template, 1, str(too_long()), missing=False)
     return text
 
 

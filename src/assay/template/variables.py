@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -46,16 +45,16 @@ class SampleRow(dict[str, Any]):
         raise KeyError(name)
 
 
-@dataclass(frozen=True)
 class SolverOutput:
     """What the solver made of a sample."""
 
-    output: ReplyText
-    row: tuple[Rows, int]
+    def __init__(self, rows: Rows, i: int) -> None:
+        self._row = (rows, i)
+        self.output = _answer(rows, i)
 
     @cached_property
     def trace(self) -> Trace:
-        return _trace(*self.row)
+        return _trace(*self._row)
 
 
 def _readable(item: Item) -> Item:
@@ -87,7 +86,7 @@ def _input_prompt(rows: Rows, i: int) -> str:
 
 _BUILD: dict[str, Callable[[Rows, int], Any]] = {
     "sample": lambda rows, i: SampleRow(rows.samples[i], rows.ids[i]),
-    "solver_output": lambda rows, i: SolverOutput(_answer(rows, i), (rows, i)),
+    "solver_output": SolverOutput,
     "trace": _trace,
     "messages": lambda rows, i: list(_trace(rows, i).items),
     "model_output": _answer,

@@ -23,12 +23,11 @@ def failure_at(template: str, line: int, cause: str, *, missing: bool) -> Templa
     at = getattr(template, "at", None)
     place = at(line) if at is not None else None
     where = f"{place.file}:{place.line}: " if place is not None else ""
-    shown = template.strip().split("\n")[line - 1 if "\n" in template.strip() else 0 :]
-    text = shown[0].strip() if shown else ""
+    text = "".join(template.split("\n")[line - 1 : line]).strip()
     quoted = text if len(text) <= 80 else text[:77] + "..."
     return TemplateFailure(f"{where}{cause} (in {quoted})", missing=missing)
 
 
-def too_long(template: str) -> TemplateFailure:
-    """The failure of a template whose text passes the limit."""
-    return failure_at(template, 1, f"the text has more than {MOST_TEXT:,} characters", missing=False)
+def too_long() -> TemplateFailure:
+    """What is said of text that passes the limit."""
+    return TemplateFailure(f"the text has more than {MOST_TEXT:,} characters")

@@ -1,0 +1,48 @@
+"""`assay check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from assay.cli.options import FILE, config_values, json_option
+
+
+@click.command("check")
+@click.argument("paths", type=FILE, nargs=-1, required=True)
+@click.option(
+    "--config",
+    multiple=True,
+    callback=config_values,
+    metavar="KEY=VALUE",
+    help="Set a parameter of the task's config_spec.",
+)
+@click.option("--allow-outside", is_flag=True, help="Let files lie outside the project folder.")
+@json_option
+def command(paths: tuple[Path, ...], *, config: dict[str, str], allow_outside: bool, as_json: bool) -> int:
+    """Find everything wrong with the files (or all YAML files of the folders) at PATHS, without running them.
+
+    Offline and free. Prints each problem as file:line:column with the line itself; with --json a list of
+    {file, line, column, message, suggestion}. Exit code 0 when all is well, 2 when not.
+    """
+    from assay.report.problems import problem_documents
+    from assay.report.text import clean
+    from assay.run.api import check_files
+
+    checked = check_files(paths, config=config, allow_outside=allow_outside)
+    if as_json:
+        import orjson
+
+        click.echo(orjson.dumps(problem_documents(checked.problems), option=orjson.OPT_INDENT_2).decode())
+        return 2 if checked.problems else 0
+    for note in checked.notes:
+        click.echo("note: " + "\n".join(clean(line) for line in str(note).splitlines()), err=True)
+    for problem in checked.problems:
+        click.echo("\n".join(clean(line) for line in str(problem).splitlines()))
+    if checked.problems:
+        n = len(checked.problems)
+        click.echo(f"{n} problem{'s' if n > 1 else ''} in {checked.n_files} file{'s' if checked.n_files != 1 else ''}")
+        return 2
+    click.echo(f"{checked.n_files} file{'s' if checked.n_files != 1 else ''} checked: no problems")
+    return 0

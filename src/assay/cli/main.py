@@ -1,0 +1,98 @@
+"""The command line: finds the command, turns errors into sentences and exit codes."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from assay.errors import AssayError
+
+COMMANDS = {
+    "demo": "See a real evaluation with intervals, no key and no network needed.",
+    "init": "Start a project: a task, a dataset and a first result.",
+    "check": "Find everything wrong with task files, without running them.",
+    "run": "Run a task and print its numbers with their intervals.",
+    "runs": "List the runs in the store.",
+    "show": "Print the numbers of a run again.",
+    "samples": "Look at the samples behind the numbers: inputs, answers, scores, failures.",
+}
+
+
+class LazyCommands(click.Group):
+    """Loads a command's module only when that command is used: `--help` stays instant."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"assay.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f'; did you mean "{near[0]}"?' if near else ""
+            ctx.fail(f'no such command "{args[0]}"{hint}')
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="assay", message="assay %(version)s")
+def cli() -> None:
+    """LLM evaluation whose numbers you can defend.
+
+    A task file says where samples come from, how a model answers them, how answers are scored and how scores
+    become numbers. Every number has an interval; an error is never a score.
+
+    \b
+    First steps:
+      assay demo               see what a result looks like
+      assay init my-project    make a project of your own
+      assay run task.yaml      run a task
+
+    Exit codes: 0 fine, 1 a gate failed, 2 the input is wrong, 3 the run failed or is partial,
+    130 interrupted (run the same command again to go on).
+    """
+
+
+def main() -> None:
+    """Run the command line and leave with an exit code that means something."""
+    try:
+        sys.exit(cli.main(standalone_mode=False) or 0)
+    except click.exceptions.Abort:
+        sys.exit(130)
+    except click.exceptions.Exit as leave:
+        sys.exit(leave.exit_code)
+    except click.ClickException as wrong:
+        wrong.show()
+        sys.exit(2)
+    except AssayError as error:
+        click.echo(_shown(str(error)), err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # the reader of our output left early (`| head`): not an error of ours
+        sys.stderr.close()
+        sys.exit(0)
+    except KeyboardInterrupt:
+        click.echo("stopped", err=True)
+        sys.exit(130)
+
+
+def _shown(message: str) -> str:
+    """An error as it may go to a terminal: its own line breaks, but no control characters."""
+    from assay.report.text import clean
+
+    return "\n".join(clean(line) for line in message.splitlines())

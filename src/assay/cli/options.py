@@ -1,0 +1,66 @@
+"""Options that several commands share, and what they turn into."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from assay.store.store import Store
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+FILE = click.Path(path_type=Path)
+
+
+def store_option(function: Function) -> Function:
+    return click.option(
+        "--store",
+        envvar="ASSAY_STORE",
+        metavar="PATH|URL",
+        help="Where runs are kept. Default: .assay/assay.db in the project folder; or the variable ASSAY_STORE.",
+    )(function)
+
+
+def json_option(function: Function) -> Function:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, for machines.")(function)
+
+
+def config_values(
+    ctx: click.Context | None, parameter: click.Parameter | None, pairs: tuple[str, ...]
+) -> dict[str, str]:
+    """`--config key=value` pairs as a mapping."""
+    values: dict[str, str] = {}
+    for pair in pairs:
+        key, separator, value = pair.partition("=")
+        if not separator or not key:
+            raise click.BadParameter(f'"{pair}" is not of the form key=value', ctx, parameter)
+        values[key] = value
+    return values
+
+
+def find_store(location: str | None) -> Store:
+    """The store of the project that the current folder belongs to, for reading."""
+    from assay.spec.project import project_folder
+    from assay.store.store import default_location, open_store
+
+    return open_store(location or default_location(project_folder(Path.cwd() / "_")), create=False)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A terminal to print on: colours only where there is one, and never more than 100 columns wide."""
+    from rich.console import Console
+
+    made = Console(stderr=stderr, highlight=False, soft_wrap=False)
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdigit() and int(columns) > 20 else made.width
+    if not made.is_terminal:
+        width = int(columns) if columns.isdigit() and int(columns) > 20 else 80
+    made.width = min(width, 100)
+    return made

@@ -1,0 +1,79 @@
+"""Progress on stderr: a bar on a terminal, plain lines elsewhere, nothing for work under two seconds."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assay.run.session import Listener, Progress
+
+QUIET_S = 2.0
+TERMINAL_EVERY_S = 0.2
+LINE_EVERY_S = 5.0
+
+
+@contextmanager
+def watch(*, enabled: bool) -> Iterator[Listener]:
+    """A listener that shows how far a run is."""
+    from assay.run.session import silent
+
+    if not enabled:
+        yield silent
+        return
+    shown = _Shown(terminal=sys.stderr.isatty())
+    try:
+        yield shown.update
+    finally:
+        shown.close()
+
+
+class _Shown:
+    def __init__(self, *, terminal: bool) -> None:
+        self._terminal = terminal
+        self._started = time.monotonic()
+        self._last = self._started
+        self._drawn = False
+
+    def update(self, progress: Progress) -> None:
+        moment = time.monotonic()
+        every = TERMINAL_EVERY_S if self._terminal else LINE_EVERY_S
+        if moment - self._started < QUIET_S or (self._drawn and moment - self._last < every):
+            return
+        line = progress_line(progress, elapsed_s=moment - self._started)
+        if self._terminal:
+            sys.stderr.write(f"\r\x1b[2K{line}")
+        else:
+            sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+        self._last, self._drawn = moment, True
+
+    def close(self) -> None:
+        if self._terminal and self._drawn:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+
+
+def progress_line(progress: Progress, *, elapsed_s: float) -> str:
+    """Done, failed, rate and time left, in one line of at most 80 columns."""
+    fresh = progress.done - progress.resumed
+    rate = fresh / elapsed_s if elapsed_s > 0 else 0.0
+    total = f"/{progress.total:,}" if progress.total is not None else ""
+    parts = [f"{progress.done:,}{total} samples"]
+    if progress.failed:
+        parts.append(f"{progress.failed:,} failed")
+    parts.append(f"{rate:,.0f}/s")
+    if progress.total is not None and rate > 0:
+        parts.append(f"{_duration((progress.total - progress.done) / rate)} left")
+    return " · ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(max(seconds, 0)), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02} min"
+    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

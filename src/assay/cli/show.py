@@ -1,0 +1,21 @@
+"""`assay show`."""
+
+from __future__ import annotations
+
+import click
+
+from assay.cli.options import find_store, json_option, store_option
+
+
+@click.command("show")
+@click.argument("run", default="latest")
+@store_option
+@json_option
+def command(run: str, *, store: str | None, as_json: bool) -> None:
+    """Print the numbers of RUN again: its id, a unique prefix of it, or `latest` (the default)."""
+    from assay.cli.run import show
+    from assay.run.session import stored_report
+    from assay.store.runs import find
+
+    opened = find_store(store)
+    show(stored_report(opened, find(opened, run)), as_json=as_json)

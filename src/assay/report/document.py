@@ -1,0 +1,137 @@
+"""A run's numbers as the JSON that machines read, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from assay.types import Interval, MetricReport, MetricResult, MetricValue, RunReport, ScorerReport, Usage
+
+
+def value_document(value: MetricValue) -> dict[str, Any]:
+    """One number: its value, bounds, level and method; `reason` when it is undefined."""
+    document: dict[str, Any] = {"value": value.value}
+    interval = value.interval
+    document["low"] = interval.low if interval else None
+    document["high"] = interval.high if interval else None
+    if interval:
+        document |= {"level": interval.level, "method": interval.method}
+        extras = {
+            "n_effective": interval.n_effective,
+            "clusters": interval.clusters,
+            "caveat": interval.caveat,
+        }
+        document |= {name: extra for name, extra in extras.items() if extra is not None}
+    document["n"] = value.n
+    if value.reason is not None:
+        document["reason"] = value.reason
+    return document
+
+
+def value_from(document: Mapping[str, Any]) -> MetricValue:
+    """The number that `value_document` wrote."""
+    interval = None
+    if "method" in document:
+        interval = Interval(
+            low=document["low"],
+            high=document["high"],
+            method=document["method"],
+            level=document["level"],
+            n_effective=document.get("n_effective"),
+            clusters=document.get("clusters"),
+            caveat=document.get("caveat"),
+        )
+    return MetricValue(value=document["value"], n=document["n"], interval=interval, reason=document.get("reason"))
+
+
+def metric_document(result: MetricResult) -> dict[str, Any]:
+    """The values, details and groups of one metric."""
+    document: dict[str, Any] = {
+        "values": {name: value_document(value) for name, value in result.values.items()},
+        "detail": {**result.detail, "n_excluded": result.n_excluded},
+    }
+    if result.groups is not None:
+        document["groups"] = {
+            group: {name: value_document(value) for name, value in values.items()}
+            for group, values in result.groups.items()
+        }
+    return document
+
+
+def metric_from(document: Mapping[str, Any]) -> MetricResult:
+    """The result that `metric_document` wrote."""
+    detail = dict(document["detail"])
+    n_excluded = detail.pop("n_excluded")
+    groups = document.get("groups")
+    return MetricResult(
+        values={name: value_from(value) for name, value in document["values"].items()},
+        detail=detail,
+        n_excluded=n_excluded,
+        groups=None
+        if groups is None
+        else {g: {name: value_from(value) for name, value in values.items()} for g, values in groups.items()},
+    )
+
+
+def summary_document(report: RunReport) -> dict[str, Any]:
+    """Everything about a run but its metrics: what the store keeps beside them."""
+    return {
+        "display_name": report.display_name,
+        "n_samples": report.n_samples,
+        "n_failed": report.n_failed,
+        "n_cached": report.n_cached,
+        "scorers": [_scorer_document(scorer) for scorer in report.scorers],
+        "usage": {
+            "prompt_tokens": report.usage.prompt_tokens,
+            "completion_tokens": report.usage.completion_tokens,
+        },
+        "cost_usd": None if report.cost_usd is None else float(report.cost_usd),
+        "failures": dict(report.failures),
+    }
+
+
+def _scorer_document(scorer: ScorerReport) -> dict[str, Any]:
+    return {
+        "key": scorer.key,
+        "type": scorer.type,
+        "display_name": scorer.display_name,
+        "purpose": scorer.purpose,
+        "n_scored": scorer.n_scored,
+        "n_failed": scorer.n_failed,
+        "n_excluded": scorer.n_excluded,
+    }
+
+
+def run_document(report: RunReport) -> dict[str, Any]:
+    """The object that `--json` prints for a run."""
+    summary = summary_document(report)
+    scorers = [
+        {
+            **document,
+            "metrics": [{"key": m.key, "type": m.type, **metric_document(m.result)} for m in scorer.metrics],
+        }
+        for document, scorer in zip(summary.pop("scorers"), report.scorers, strict=True)
+    ]
+    head = {"run": report.run, "status": report.status, "task": report.task, "model": report.model}
+    return {**head, **summary, "scorers": scorers}
+
+
+def report_from(
+    head: Mapping[str, Any], summary: Mapping[str, Any], metrics: Mapping[str, tuple[MetricReport, ...]]
+) -> RunReport:
+    """The report of a stored run: its head, its summary, and its metrics by scorer."""
+    return RunReport(
+        run=head["run"],
+        status=head["status"],
+        task=head["task"],
+        model=head["model"],
+        display_name=summary["display_name"],
+        n_samples=summary["n_samples"],
+        n_failed=summary["n_failed"],
+        n_cached=summary["n_cached"],
+        scorers=tuple(ScorerReport(**scorer, metrics=metrics.get(scorer["key"], ())) for scorer in summary["scorers"]),
+        failures=summary["failures"],
+        usage=Usage(**summary["usage"]),
+        cost_usd=None if summary["cost_usd"] is None else Decimal(str(summary["cost_usd"])),
+    )

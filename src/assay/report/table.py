@@ -1,0 +1,100 @@
+"""A run's numbers as a table that fits 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from assay.report.text import clean, interval, number, remark
+from assay.types import MetricReport, MetricValue, RunReport, ScorerReport
+
+GROUPS_SHOWN = 30
+
+
+def run_table(report: RunReport) -> RenderableType:
+    """Everything a person wants to see when a run is over."""
+    parts: list[RenderableType] = [Text.from_markup(line) for line in _head(report)]
+    for purpose, title in (("score", None), ("qa", "Quality checks (not part of the headline)")):
+        scorers = [scorer for scorer in report.scorers if scorer.purpose == purpose]
+        if scorers and title:
+            parts.append(Text(f"\n{title}", style="bold"))
+        parts.extend(_scorer_table(scorer) for scorer in scorers)
+    if not report.scorers:
+        parts.append(Text("The task has no scorers: the answers are stored, nothing was scored."))
+    return Group(*parts)
+
+
+def _head(report: RunReport) -> Iterator[str]:
+    title = escape(clean(report.display_name or report.task, width=60))
+    model = f" · {escape(clean(report.model, width=40))}" if report.model else ""
+    yield f"[bold]{title}[/bold]{model}"
+    counts = [f"{report.n_samples:,} samples"]
+    if report.n_failed:
+        kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(report.failures.items()))
+        counts.append(f"[yellow]{report.n_failed:,} with failures ({kinds})[/yellow]")
+    if report.n_cached:
+        counts.append(f"{report.n_cached:,} from an earlier run")
+    status = "" if report.status == "completed" else f" · [red]{report.status}[/red]"
+    yield f"run {report.run} · {' · '.join(counts)}{status}"
+
+
+def _scorer_table(scorer: ScorerReport) -> RenderableType:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", title_justify="left")
+    failed = f", {scorer.n_failed:,} failed" if scorer.n_failed else ""
+    excluded = f", {scorer.n_excluded:,} excluded" if scorer.n_excluded else ""
+    name = clean(scorer.display_name or scorer.key, width=40)
+    head = Text.assemble("\n", (name, "bold cyan"), (f"  {scorer.n_scored:,} scored{failed}{excluded}", "dim"))
+    table.add_column("", overflow="fold", min_width=10, max_width=34)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column(_level_title(scorer), justify="left", no_wrap=True)
+    table.add_column("n", justify="right", no_wrap=True)
+    table.add_column("method", style="dim", overflow="fold")
+    for metric in scorer.metrics:
+        _add_metric(table, metric)
+    if not scorer.metrics:
+        return Group(head, Text("  no metrics asked for", style="dim"))
+    return Group(head, table)
+
+
+def _level_title(scorer: ScorerReport) -> str:
+    for metric in scorer.metrics:
+        for value in metric.result.values.values():
+            if value.interval is not None:
+                return f"{value.interval.level:.0%} interval".replace("%", " %")
+    return "interval"
+
+
+def _add_metric(table: Table, metric: MetricReport) -> None:
+    _add_values(table, metric.result.values, indent="")
+    if metric.result.n_excluded:
+        table.add_row(Text(f"  ({metric.result.n_excluded:,} left out)", style="dim"))
+    if metric.result.groups is None:
+        return
+    for group, values in list(metric.result.groups.items())[:GROUPS_SHOWN]:
+        single = len(values) == 1
+        if not single:
+            table.add_row(Text(f"  {clean(group, width=30)}", style="italic"))
+        renamed = {clean(group, width=30) if single else name: value for name, value in values.items()}
+        _add_values(table, renamed, indent="  " if single else "    ")
+    hidden = len(metric.result.groups) - GROUPS_SHOWN
+    if hidden > 0:
+        table.add_row(Text(f"  (+{hidden} more groups: --json shows all)", style="dim"))
+
+
+def _add_values(table: Table, values: Mapping[str, MetricValue], *, indent: str) -> None:
+    for name, value in values.items():
+        method = value.interval.method if value.interval is not None and value.value is not None else ""
+        note = remark(value)
+        shown = Text("; ".join(part for part in (method, note) if part and part != "none"))
+        style = "yellow" if value.value is None else "bold"
+        table.add_row(
+            Text(f"{indent}{clean(name)}"),
+            Text(number(value.value), style=style),
+            Text("" if value.value is None else interval(value.interval)),
+            Text(f"{value.n:,}"),
+            shown,
+        )

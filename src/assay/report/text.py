@@ -1,0 +1,54 @@
+"""Numbers and foreign text as a terminal may show them."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from assay.types import Interval, MetricValue
+
+UNDEFINED = "undefined"
+
+
+def clean(text: str, *, width: int | None = None) -> str:
+    """Text made safe for a terminal: one line, no control or direction-changing characters.
+
+    >>> clean("a\\x1b[31mb\\nc")
+    'a [31mb c'
+    """
+    if not (text.isascii() and text.isprintable()):
+        shown = (" " if unicodedata.category(ch) in ("Cc", "Cf", "Zl", "Zp", "Cs") else ch for ch in text)
+        text = "".join(shown)
+    if width is not None and len(text) > width:
+        return text[: width - 1] + "…"
+    return text
+
+
+def number(value: float | None) -> str:
+    """A value with as many digits as people compare.
+
+    >>> number(0.825), number(12.3456), number(1234567.0), number(None)
+    ('0.825', '12.35', '1.235e+06', 'undefined')
+    """
+    if value is None:
+        return UNDEFINED
+    if abs(value) <= 1:
+        return f"{value:.3f}"
+    return f"{value:.4g}"
+
+
+def interval(value: Interval | None) -> str:
+    """The two bounds, or a dash where there is none; an open end is shown as such."""
+    if value is None or (value.low is None and value.high is None):
+        return "—"
+    low = "?" if value.low is None else number(value.low)
+    high = "?" if value.high is None else number(value.high)
+    return f"{low} to {high}"
+
+
+def remark(value: MetricValue) -> str:
+    """What a reader must know about a number: why it is undefined, or what to beware of."""
+    if value.value is None:
+        return value.reason or ""
+    if value.interval is not None and value.interval.caveat:
+        return value.interval.caveat
+    return ""

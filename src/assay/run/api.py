@@ -1,0 +1,75 @@
+"""Running and checking files: what the command line and Python programs call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.builtin import registry
+from assay.errors import Problem, SpecError
+from assay.run.prepare import Options, inspect_task, prepare
+from assay.run.session import Listener, run_task, silent
+from assay.spec.project import yaml_files
+from assay.store.store import default_location, open_store
+from assay.types import RunReport
+
+
+def run_file(path: Path, options: Options, *, listener: Listener = silent) -> tuple[RunReport, tuple[Problem, ...]]:
+    """Run a task file; gives its numbers and the notes that came up while loading it."""
+    plan = prepare(path, registry(), options)
+    store = open_store(options.store or default_location(plan.loaded.document.root))
+    try:
+        return run_task(plan, store, listener=listener), tuple(plan.loaded.notes)
+    finally:
+        store.close()
+
+
+def failed_share(report: RunReport) -> float:
+    """The share of the scores asked for that failed; of the samples where there are no scorers."""
+    if report.n_samples == 0:
+        return 0.0
+    if not report.scorers:
+        return report.n_failed / report.n_samples
+    return sum(scorer.n_failed for scorer in report.scorers) / (report.n_samples * len(report.scorers))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What a check found."""
+
+    problems: tuple[Problem, ...]
+    notes: tuple[Problem, ...]
+    n_files: int
+
+
+def check_files(
+    paths: Iterable[Path], *, config: Mapping[str, Any] | None = None, allow_outside: bool = False
+) -> Checked:
+    """Everything wrong with the files, and with all YAML files of the folders, among `paths`."""
+    known = registry()
+    options = Options(config=config or {}, allow_outside=allow_outside)
+    problems: list[Problem] = []
+    notes: list[Problem] = []
+    n_files = 0
+    for path in _expanded(paths):
+        try:
+            loaded, _, found = inspect_task(path, known, options, strict=False)
+        except SpecError as error:
+            problems += error.problems
+            n_files += 1
+            continue
+        problems += found
+        notes += loaded.notes
+        n_files += 1
+    return Checked(problems=tuple(problems), notes=tuple(notes), n_files=n_files)
+
+
+def _expanded(paths: Iterable[Path]) -> Iterator[Path]:
+    """Files as named, and the YAML files of folders."""
+    for path in paths:
+        if path.is_dir():
+            yield from yaml_files(path)
+        else:
+            yield path

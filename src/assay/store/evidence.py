@@ -1,0 +1,215 @@
+"""The evidence of a run: samples with their answers, scores, failures; written in bulk, read in pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, func, select
+
+from assay.store.address import STEP, bounds, pack, unpack
+from assay.store.schema import failures, samples, scores
+from assay.store.store import Store, insert_many
+from assay.types import Failure
+
+PAGE = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleColumns:
+    """Finished samples, ready to be written: one entry a row in every column."""
+
+    positions: Sequence[int]
+    ids: Sequence[str]
+    trials: Sequence[int]
+    inputs: Sequence[str]
+    outputs: Sequence[str | None]
+    traces: Sequence[str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSample:
+    """A sample as it was kept, with all that was said of it."""
+
+    position: int
+    sample_id: str
+    trial: int
+    input: str
+    output: str | None
+    trace: str | None
+    scores: dict[int, tuple[str, str | None]]
+    failures: dict[int, Failure]
+
+
+def write_samples(connection: Connection, run_no: int, rows: SampleColumns) -> None:
+    insert_many(
+        connection,
+        "samples",
+        6,
+        zip(
+            _keys(run_no, rows.positions, 0),
+            rows.ids,
+            rows.trials,
+            rows.inputs,
+            rows.outputs,
+            rows.traces,
+            strict=True,
+        ),
+    )
+
+
+def write_scores(
+    connection: Connection,
+    run_no: int,
+    slot: int,
+    positions: Sequence[int],
+    values: Sequence[str],
+    metadata: Sequence[str | None],
+) -> None:
+    insert_many(connection, "scores", 3, zip(_keys(run_no, positions, slot), values, metadata, strict=True))
+
+
+def write_failures(connection: Connection, run_no: int, slot: int, failed: Sequence[tuple[int, Failure]]) -> None:
+    rows = [(pack(run_no, position, slot), f.stage, f.kind, f.detail, int(f.retryable)) for position, f in failed]
+    if rows:
+        insert_many(connection, "failures", 5, rows)
+
+
+def _keys(run_no: int, positions: Sequence[int], slot: int) -> Sequence[int]:
+    if isinstance(positions, range) and positions.step == 1 and positions:
+        first = pack(run_no, positions[0], slot)
+        return range(first, first + len(positions) * STEP, STEP)
+    return [pack(run_no, position, slot) for position in positions]
+
+
+def count_samples(store: Store, run_no: int) -> int:
+    return _count(store, select(func.count()).select_from(samples).where(_within(samples.c.id, run_no)))
+
+
+def count_failed_samples(store: Store, run_no: int) -> int:
+    """How many samples have at least one failure."""
+    place = failures.c.id.op(">>")(STEP.bit_length() - 1)
+    query = select(func.count(func.distinct(place))).where(_within(failures.c.id, run_no))
+    return _count(store, query)
+
+
+def _count(store: Store, query: Select[Any]) -> int:
+    with store.connect() as connection:
+        return int(connection.execute(query).scalar_one())
+
+
+def failure_counts(store: Store, run_no: int) -> list[tuple[int, str, int]]:
+    """Slot, kind and number of the failures of a run."""
+    slot = failures.c.id.op("&")(STEP - 1)
+    query = (
+        select(slot.label("slot"), failures.c.kind, func.count())
+        .where(_within(failures.c.id, run_no))
+        .group_by("slot", failures.c.kind)
+        .order_by("slot", failures.c.kind)
+    )
+    with store.connect() as connection:
+        return [(int(s), str(kind), int(n)) for s, kind, n in connection.execute(query)]
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePage:
+    """Stored scores of one scorer, in the order of the samples; `inputs` only where asked for."""
+
+    positions: list[int]
+    values: list[str]
+    metadata: list[str | None]
+    inputs: list[str]
+    ids: list[str]
+
+
+def score_pages(store: Store, run_no: int, slot: int, *, metadata: bool, inputs: bool) -> Iterator[ScorePage]:
+    """The scores of one scorer, page by page, reading no more columns than wanted."""
+    shape = [scores.c.id, scores.c["values"]]
+    if metadata:
+        shape.append(scores.c.metadata)
+    query = select(*shape)
+    if inputs:
+        sample_key = scores.c.id - slot
+        query = select(*shape, samples.c.input, samples.c.sample_id).join(samples, samples.c.id == sample_key)
+    query = query.where(_within(scores.c.id, run_no), scores.c.id.op("&")(STEP - 1) == slot).order_by(scores.c.id)
+    with store.connect() as connection:
+        result = connection.execution_options(yield_per=PAGE).execute(query)
+        for page in result.partitions(PAGE):
+            columns = [list(column) for column in zip(*page, strict=True)]
+            keys, values, rest = columns[0], columns[1], columns[2:]
+            nothing: list[Any] = []
+            yield ScorePage(
+                [unpack(key)[1] for key in keys],
+                values,
+                rest.pop(0) if metadata else nothing,
+                rest.pop(0) if inputs else nothing,
+                rest.pop(0) if inputs else nothing,
+            )
+
+
+def stored_samples(
+    store: Store, run_no: int, *, sample_id: str | None = None, limit: int | None = None, failed: bool = False
+) -> Iterator[StoredSample]:
+    """The samples of a run with their scores and failures, page by page."""
+    low, high = bounds(run_no)
+    left = limit
+    while left is None or left > 0:
+        with store.connect() as connection:
+            page = _sample_page(connection, (low, high), PAGE if left is None else min(left, PAGE), sample_id, failed)
+            said = _said_of(connection, page)
+        yield from (_stored(row, *said) for row in page)
+        if not page:
+            return
+        low = page[-1].id + 1
+        left = None if left is None else left - len(page)
+
+
+def _sample_page(
+    connection: Connection, span: tuple[int, int], size: int, sample_id: str | None, failed: bool
+) -> Sequence[Any]:
+    query = select(samples).where(samples.c.id >= span[0], samples.c.id < span[1])
+    if sample_id is not None:
+        query = query.where(samples.c.sample_id == sample_id)
+    if failed:
+        of_sample = and_(failures.c.id >= samples.c.id, failures.c.id < samples.c.id + STEP)
+        query = query.where(select(failures.c.id).where(of_sample).exists())
+    return connection.execute(query.order_by(samples.c.id).limit(size)).all()
+
+
+Said = dict[int, dict[int, Any]]
+
+
+def _said_of(connection: Connection, page: Sequence[Any]) -> tuple[Said, Said]:
+    """Scores and failures of the samples of a page, by sample and slot."""
+    score_rows: Said = {}
+    failure_rows: Said = {}
+    if not page:
+        return score_rows, failure_rows
+    low, high = page[0].id, page[-1].id + STEP
+    for row in connection.execute(select(scores).where(scores.c.id >= low, scores.c.id < high)):
+        slot = row.id & STEP - 1
+        score_rows.setdefault(row.id - slot, {})[slot] = (row[1], row[2])
+    for row in connection.execute(select(failures).where(failures.c.id >= low, failures.c.id < high)):
+        slot = row.id & STEP - 1
+        failure = Failure(stage=row.stage, kind=row.kind, detail=row.detail, retryable=bool(row.retryable))
+        failure_rows.setdefault(row.id - slot, {})[slot] = failure
+    return score_rows, failure_rows
+
+
+def _stored(row: Any, score_rows: Said, failure_rows: Said) -> StoredSample:
+    return StoredSample(
+        position=unpack(row.id)[1],
+        sample_id=row.sample_id,
+        trial=row.trial,
+        input=row.input,
+        output=row.output,
+        trace=row.trace,
+        scores=score_rows.get(row.id, {}),
+        failures=failure_rows.get(row.id, {}),
+    )
+
+
+def _within(key: Any, run_no: int) -> Any:
+    low, high = bounds(run_no)
+    return and_(key >= low, key < high)

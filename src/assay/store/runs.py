@@ -1,0 +1,209 @@
+"""Runs: who works on them, how far they are, what came out."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+from sqlalchemy import Connection, Row, and_, or_, select, update
+
+from assay.errors import RunError, SpecError
+from assay.store.schema import metrics, runs
+from assay.store.store import Store
+
+Status = Literal["running", "completed", "partial", "failed", "interrupted"]
+STALE_AFTER = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """A run as the store knows it."""
+
+    no: int
+    id: str
+    identity: str
+    status: Status
+    task: str
+    file: str
+    model: str | None
+    seed: int
+    spec: str
+    started_at: str
+    finished_at: str | None
+    owner: str | None
+    heartbeat_at: str | None
+    cursor: int
+    evidence: int | None
+    summary: str | None
+
+    @property
+    def rows_of(self) -> int:
+        """The number of the run whose rows hold this run's evidence."""
+        return self.no if self.evidence is None else self.evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRun:
+    """What is known of a run before it starts."""
+
+    identity: str
+    task: str
+    file: str
+    model: str | None
+    seed: int
+    spec: str
+
+
+def now() -> str:
+    """The time as it is stored: UTC, to the millisecond."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def start(store: Store, new: NewRun, *, evidence: int | None = None) -> RunRecord:
+    """Write down a new run, owned by this process."""
+    with store.begin() as connection:
+        result = connection.execute(
+            runs.insert().values(
+                id=secrets.token_hex(6),
+                identity=new.identity,
+                status="running",
+                task=new.task,
+                file=new.file,
+                model=new.model,
+                seed=new.seed,
+                spec=new.spec,
+                started_at=now(),
+                owner=_me(),
+                heartbeat_at=now(),
+                cursor=0,
+                evidence=evidence,
+            )
+        )
+        assert result.inserted_primary_key is not None
+        return _one(connection, result.inserted_primary_key[0])
+
+
+def claim(store: Store, record: RunRecord) -> RunRecord:
+    """Take an unfinished run over; refused while another live process works on it."""
+    if record.status == "running" and _alive(record):
+        raise RunError(
+            f"run {record.id} is being worked on by {record.owner} (last sign of life {record.heartbeat_at}); "
+            "wait for it, stop it, or start another with --fresh"
+        )
+    with store.begin() as connection:
+        unchanged = and_(
+            runs.c.no == record.no,
+            runs.c.status == record.status,
+            or_(runs.c.heartbeat_at == record.heartbeat_at, runs.c.heartbeat_at.is_(None)),
+        )
+        taken = connection.execute(
+            update(runs).where(unchanged).values(status="running", owner=_me(), heartbeat_at=now())
+        )
+        if taken.rowcount != 1:
+            raise RunError(f"run {record.id} was taken up by another process just now")
+        return _one(connection, record.no)
+
+
+def advance(connection: Connection, run_no: int, cursor: int) -> None:
+    """Note how many rows are finished, in the transaction that wrote them."""
+    connection.execute(update(runs).where(runs.c.no == run_no).values(cursor=cursor, heartbeat_at=now()))
+
+
+def finish(
+    store: Store, run_no: int, *, status: Status, summary: str | None, documents: list[dict[str, object]]
+) -> None:
+    """Close a run with its summary and metrics."""
+    with store.begin() as connection:
+        connection.execute(metrics.delete().where(metrics.c.run_no == run_no))
+        if documents:
+            connection.execute(metrics.insert(), [{"run_no": run_no, **document} for document in documents])
+        connection.execute(
+            update(runs)
+            .where(runs.c.no == run_no)
+            .values(status=status, summary=summary, finished_at=now(), owner=None, heartbeat_at=None)
+        )
+
+
+def latest_of(store: Store, identity: str) -> RunRecord | None:
+    """The newest run with the same content, if any."""
+    query = select(runs).where(runs.c.identity == identity).order_by(runs.c.no.desc()).limit(1)
+    with store.connect() as connection:
+        row = connection.execute(query).first()
+    return None if row is None else _record(row)
+
+
+def find(store: Store, name: str) -> RunRecord:
+    """The run named by its id, a unique prefix of it, or `latest`."""
+    query = select(runs).order_by(runs.c.no.desc()).limit(1 if name == "latest" else 6)
+    if name != "latest":
+        query = query.where(runs.c.id.startswith(name, autoescape=True))
+    with store.connect() as connection:
+        found = [_record(row) for row in connection.execute(query)]
+    if not found:
+        hint = "there is none yet" if name == "latest" else "`assay runs` lists those there are"
+        raise SpecError(f'no run "{name}" in {store.location}: {hint}')
+    if len(found) > 1 and found[0].id != name:
+        raise SpecError(f'"{name}" could be any of these runs: {", ".join(record.id for record in found)}')
+    return found[0]
+
+
+def all_runs(store: Store, limit: int) -> list[RunRecord]:
+    """The newest runs, newest first."""
+    with store.connect() as connection:
+        return [_record(row) for row in connection.execute(select(runs).order_by(runs.c.no.desc()).limit(limit))]
+
+
+def metric_documents(store: Store, run_no: int) -> list[Row[tuple[str, str, str, str]]]:
+    """The metrics of a run in the order of its file."""
+    query = (
+        select(metrics.c.scorer, metrics.c.metric, metrics.c.type, metrics.c.document)
+        .where(metrics.c.run_no == run_no)
+        .order_by(metrics.c.place)
+    )
+    with store.connect() as connection:
+        return list(connection.execute(query))
+
+
+def _one(connection: Connection, run_no: int) -> RunRecord:
+    return _record(connection.execute(select(runs).where(runs.c.no == run_no)).one())
+
+
+def _record(row: Row[tuple[object, ...]]) -> RunRecord:
+    return RunRecord(**row._mapping)
+
+
+def _me() -> str:
+    """This process, told apart from a later one with the same number by its start time."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
+
+
+def _started(pid: int) -> str:
+    try:
+        # field 22 of /proc/PID/stat; the name in field 2 may hold blanks, so count from its closing bracket
+        return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def _alive(record: RunRecord) -> bool:
+    """Is the owner still there? Known for certain on this machine, by its heartbeat elsewhere."""
+    host, _, rest = (record.owner or "").rpartition(":")[0].rpartition(":")
+    started = (record.owner or "").rpartition(":")[2]
+    if host == socket.gethostname() and rest.isdigit():
+        if int(rest) == os.getpid():
+            return False
+        try:
+            os.kill(int(rest), 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return started == _started(int(rest))
+    if record.heartbeat_at is None:
+        return False
+    return datetime.now(UTC) - datetime.fromisoformat(record.heartbeat_at) < STALE_AFTER

@@ -1,0 +1,76 @@
+"""The tables, declared once for SQLite and PostgreSQL. `address.py` says how `id` is made."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Integer, MetaData, String, Table, Text
+
+SCHEMA_VERSION = "0001"
+
+metadata = MetaData()
+
+Id = BigInteger().with_variant(Integer, "sqlite")
+"""An INTEGER PRIMARY KEY is SQLite's own row number: no second index to keep."""
+
+version = Table("alembic_version", metadata, Column("version_num", String(32), primary_key=True))
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("no", Integer, primary_key=True, autoincrement=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("identity", Text, nullable=False, index=True),
+    Column("status", Text, nullable=False),
+    Column("task", Text, nullable=False),
+    Column("file", Text, nullable=False),
+    Column("model", Text),
+    Column("seed", BigInteger, nullable=False),
+    Column("spec", Text, nullable=False),
+    Column("started_at", Text, nullable=False),
+    Column("finished_at", Text),
+    Column("owner", Text),
+    Column("heartbeat_at", Text),
+    Column("cursor", BigInteger, nullable=False),
+    Column("evidence", Integer),
+    Column("summary", Text),
+)
+"""`cursor` counts the rows finished in order; `evidence` is the run whose rows this one shows when it computed none."""
+
+samples = Table(
+    "samples",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=False),
+    Column("sample_id", Text, nullable=False),
+    Column("trial", Integer, nullable=False),
+    Column("input", Text, nullable=False),
+    Column("output", Text),
+    Column("trace", Text),
+)
+
+scores = Table(
+    "scores",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=False),
+    Column("values", Text, nullable=False),
+    Column("metadata", Text),
+)
+
+failures = Table(
+    "failures",
+    metadata,
+    Column("id", Id, primary_key=True, autoincrement=False),
+    Column("stage", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("retryable", Integer, nullable=False),
+)
+
+metrics = Table(
+    "metrics",
+    metadata,
+    Column("run_no", Integer, primary_key=True, autoincrement=False),
+    Column("place", Integer, primary_key=True, autoincrement=False),
+    Column("scorer", Text, nullable=False),
+    Column("metric", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("document", Text, nullable=False),
+)

@@ -1,0 +1,111 @@
+"""Runs: named by prefix, taken over only from the dead, closed with their numbers."""
+
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy import update
+
+from assay.errors import RunError, SpecError
+from assay.store import runs, schema
+from assay.store.store import open_store
+
+NEW = runs.NewRun(identity="abc", task="t", file="t.yaml", model=None, seed=0, spec="{}")
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = open_store(str(tmp_path / "s.db"))
+    yield opened
+    opened.close()
+
+
+def owned_by(store, record, owner, heartbeat_at=None):
+    with store.begin() as connection:
+        values = {"owner": owner, "heartbeat_at": heartbeat_at or runs.now()}
+        connection.execute(update(schema.runs).where(schema.runs.c.no == record.no).values(**values))
+    return runs.find(store, record.id)
+
+
+def test_a_run_is_found_by_its_id_a_prefix_or_latest(store):
+    first, second = runs.start(store, NEW), runs.start(store, NEW)
+    assert runs.find(store, first.id).no == first.no
+    assert runs.find(store, first.id[:8]).no == first.no
+    assert runs.find(store, "latest").no == second.no
+    assert [r.no for r in runs.all_runs(store, 10)] == [second.no, first.no]
+
+
+def test_an_unknown_or_ambiguous_name_is_an_error_that_helps(store):
+    with pytest.raises(SpecError, match="there is none yet"):
+        runs.find(store, "latest")
+    made = [runs.start(store, NEW) for _ in range(2)]
+    with pytest.raises(SpecError, match="could be any of these runs") as error:
+        runs.find(store, "")
+    assert all(record.id in str(error.value) for record in made)
+    with pytest.raises(SpecError, match="`assay runs` lists"):
+        runs.find(store, "zz")
+    with pytest.raises(SpecError, match="no run"):
+        runs.find(store, "%")
+
+
+def test_the_newest_run_of_the_same_content_is_known(store):
+    assert runs.latest_of(store, "abc") is None
+    runs.start(store, NEW)
+    second = runs.start(store, NEW)
+    found = runs.latest_of(store, "abc")
+    assert found is not None
+    assert found.no == second.no
+
+
+def test_a_run_of_a_dead_process_is_taken_over(store):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    host = runs._me().split(":")[0]
+    record = owned_by(store, runs.start(store, NEW), f"{host}:{gone.pid}:1")
+    assert runs.claim(store, record).owner == runs._me()
+
+
+def test_a_run_of_a_live_process_is_refused(store):
+    host = runs._me().split(":")[0]
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        owner = f"{host}:{other.pid}:{runs._started(other.pid)}"
+        record = owned_by(store, runs.start(store, NEW), owner)
+        with pytest.raises(RunError, match="is being worked on by"):
+            runs.claim(store, record)
+        other.communicate(b"\n")
+
+
+def test_a_number_reused_by_another_process_does_not_count_as_alive(store):
+    host = runs._me().split(":")[0]
+    record = owned_by(store, runs.start(store, NEW), f"{host}:{os.getppid()}:0")
+    assert runs.claim(store, record).status == "running"
+
+
+@pytest.mark.parametrize(("age_s", "refused"), [(1, True), (120, False)])
+def test_on_another_machine_the_heartbeat_decides(store, age_s, refused):
+    beat = (datetime.now(UTC) - timedelta(seconds=age_s)).isoformat()
+    record = owned_by(store, runs.start(store, NEW), "elsewhere:1:1", beat)
+    if refused:
+        with pytest.raises(RunError, match="elsewhere"):
+            runs.claim(store, record)
+    else:
+        assert runs.claim(store, record).owner == runs._me()
+
+
+def test_two_processes_cannot_both_take_over(store):
+    record = owned_by(store, runs.start(store, NEW), "elsewhere:1:1", "2020-01-01T00:00:00+00:00")
+    runs.claim(store, record)
+    with pytest.raises(RunError, match="just now"):
+        runs.claim(store, record)
+
+
+def test_finishing_writes_the_numbers_once(store):
+    record = runs.start(store, NEW)
+    document = {"place": 0, "scorer": "s", "metric": "mean", "type": "mean", "document": "{}"}
+    for _ in range(2):
+        runs.finish(store, record.no, status="completed", summary="{}", documents=[document])
+    closed = runs.find(store, record.id)
+    assert (closed.status, closed.owner, closed.summary) == ("completed", None, "{}")
+    assert [tuple(row) for row in runs.metric_documents(store, record.no)] == [("s", "mean", "mean", "{}")]

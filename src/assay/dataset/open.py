@@ -1,0 +1,80 @@
+"""A dataset ready to be read: its source, its filters, and the part that is wanted."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from assay.dataset.batch import Batch
+from assay.dataset.filters import filtered, parse_filters
+from assay.dataset.lines import refused
+from assay.dataset.subsample import head, random_subset
+from assay.dataset.unique import with_unique_ids
+from assay.registry import Kind
+from assay.spec.fields import SourceSpec
+
+Subsampling = Literal["head", "random"]
+
+
+@runtime_checkable
+class OfFiles(Protocol):
+    """A source whose content is the bytes of files."""
+
+    def files(self, folder: Path, root: Path | None = None) -> Iterable[tuple[str, Path]]:
+        """The files by the names that count for the content."""
+
+
+def open_dataset(
+    kind: Kind,
+    settings: SourceSpec,
+    folder: Path,
+    *,
+    limit: int | None = None,
+    subsampling: Subsampling = "head",
+    seed: int = 0,
+    root: Path | None = None,
+) -> Iterator[Batch]:
+    """The samples of a dataset, filtered and cut to `limit`, a few thousand at a time.
+
+    `folder` is where the dataset's file lies; paths may not leave `root`, unless it is None.
+    """
+    read = partial(_read, kind, settings, folder, root)
+    if limit is None:
+        return read()
+    return random_subset(read, limit, seed) if subsampling == "random" else head(read(), limit)
+
+
+def _read(kind: Kind, settings: SourceSpec, folder: Path, root: Path | None) -> Iterator[Batch]:
+    batches = with_unique_ids(partial(kind.function, settings, folder, root))
+    filters = parse_filters(settings.filters or ())
+    return filtered(batches, filters) if filters else batches
+
+
+def first_rows(
+    kind: Kind, settings: SourceSpec, folder: Path, n: int = 1_000, *, root: Path | None = None
+) -> list[dict[str, Any]]:
+    """The first samples of a dataset, for checks before a run."""
+    return list(
+        chain.from_iterable(b.samples for b in open_dataset(kind, settings, folder, limit=n, root=root))
+    )
+
+
+def fingerprint(kind: Kind, settings: SourceSpec, folder: Path, *, root: Path | None = None) -> str:
+    """The sha256 of a dataset's content: of its files' bytes, or of its samples as JSON."""
+    digest = hashlib.sha256()
+    if isinstance(settings, OfFiles):
+        for name, path in settings.files(folder, root):
+            try:
+                with path.open("rb") as file:
+                    content = hashlib.file_digest(file, "sha256").hexdigest()
+            except OSError as error:
+                raise refused(path, f"cannot be read: {error.strerror or error}") from error
+            digest.update(f"{name}\0{content}\n".encode())
+    else:
+        for batch in kind.function(settings, folder, root):
+            digest.update("\n".join([*batch.texts, ""]).encode())
+    return digest.hexdigest()

@@ -19,13 +19,15 @@ class Kind:
     """One scorer, metric, solver or dataset source: its settings class and its function.
 
     `outputs` names the fields that a scorer gives (values first, then metadata), so that a misspelt
-    metric field is found before a run; None when they are only known afterwards.
+    metric field is found before a run; None when they are only known afterwards. `ranges` holds the least
+    and the greatest value that a field can take, where there is one.
     """
 
     settings: type[BaseModel]
     function: Callable[..., Any]
     values: Names | None = None
     metadata: Names = ()
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:

@@ -48,6 +48,10 @@ class Template(Located):
     """Text with `{{ ... }}` in it, rendered for each sample; checked against the dataset's columns."""
 
 
+class ColumnName(Located):
+    """The plain name of a dataset's column."""
+
+
 class Settings(BaseModel):
     """The base of everything read from a file: strict, closed, frozen."""
 

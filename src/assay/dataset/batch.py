@@ -46,9 +46,7 @@ class Batch:
         )
 
 
-def batch_of(
-    start: int, samples: list[dict[str, Any]], source: str, *, texts: list[str] | None = None
-) -> Batch:
+def batch_of(start: int, samples: list[dict[str, Any]], source: str, *, texts: list[str] | None = None) -> Batch:
     """The batch of samples that are plain JSON values already."""
     if texts is None:
         texts = [orjson.dumps(sample).decode() for sample in samples]

@@ -38,9 +38,7 @@ _ORDERS: dict[str, Callable[[Any, Any], bool]] = {
     "greater_or_equal": operator.ge,
     "less_or_equal": operator.le,
 }
-_COLUMN = re.compile(
-    r"""sample\s*(?:\.\s*(?P<name>[^\s\[\]'"{}]+)|\[\s*(?P<quote>['"])(?P<item>.+)(?P=quote)\s*\])"""
-)
+_COLUMN = re.compile(r"""sample\s*(?:\.\s*(?P<name>[^\s\[\]'"{}]+)|\[\s*(?P<quote>['"])(?P<item>.+)(?P=quote)\s*\])""")
 _ABSENT: Any = object()
 
 
@@ -130,9 +128,7 @@ def filtered(batches: Iterable[Batch], filters: Sequence[Filter]) -> Iterator[Ba
     for batch in batches:
         if unseen:
             there.update(dict.fromkeys(batch.samples[0]))
-            unseen = {
-                c: r for c, r in unseen.items() if all(_look_up(s, c) is _ABSENT for s in batch.samples)
-            }
+            unseen = {c: r for c, r in unseen.items() if all(_look_up(s, c) is _ABSENT for s in batch.samples)}
         places = [i for i, sample in enumerate(batch.samples) if all(rule.holds(sample) for rule in filters)]
         if len(places) == len(batch):
             yield replace(batch, start=start)

@@ -66,9 +66,7 @@ def _text(path: Path) -> str:
     try:
         return b"".join(parts).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise refused(
-            path, "not valid UTF-8; expected text files (`extension` chooses some of them)"
-        ) from error
+        raise refused(path, "not valid UTF-8; expected text files (`extension` chooses some of them)") from error
 
 
 def _columns(path: Path, text: str) -> dict[str, Any]:

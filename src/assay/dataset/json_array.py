@@ -20,9 +20,7 @@ def read_json(path: Path) -> Iterator[Batch]:
         raise refused(path, "expected a JSON array of objects; for one object a line, name the file .jsonl")
     for index, row in enumerate(rows):
         if not isinstance(row, dict):
-            raise refused(
-                path, f"entry {index + 1} of the array is not an object; expected an array of objects"
-            )
+            raise refused(path, f"entry {index + 1} of the array is not an object; expected an array of objects")
     for start in range(0, len(rows), BATCH_ROWS):
         yield batch_of(start, rows[start : start + BATCH_ROWS], str(path))
 
@@ -33,9 +31,7 @@ def _parsed(path: Path) -> object:
         parts.append(chunk)
         size += len(chunk)
         if size > FILE_BYTES:
-            raise refused(
-                path, f"longer than {FILE_BYTES // 2**20} MB, the limit of a JSON file; use JSONL instead"
-            )
+            raise refused(path, f"longer than {FILE_BYTES // 2**20} MB, the limit of a JSON file; use JSONL instead")
     text = b"".join(parts).removeprefix(b"\xef\xbb\xbf")
     try:
         return orjson.loads(text)

@@ -58,9 +58,7 @@ def first_rows(
     kind: Kind, settings: SourceSpec, folder: Path, n: int = 1_000, *, root: Path | None = None
 ) -> list[dict[str, Any]]:
     """The first samples of a dataset, for checks before a run."""
-    return list(
-        chain.from_iterable(b.samples for b in open_dataset(kind, settings, folder, limit=n, root=root))
-    )
+    return list(chain.from_iterable(b.samples for b in open_dataset(kind, settings, folder, limit=n, root=root)))
 
 
 def fingerprint(kind: Kind, settings: SourceSpec, folder: Path, *, root: Path | None = None) -> str:

@@ -10,9 +10,7 @@ from assay.spec.fields import Located
 from assay.spec.nearest import nearest
 
 
-def located_path(
-    given: Located, folder: Path, root: Path | None, *, wanted: Literal["file", "folder"]
-) -> Path:
+def located_path(given: Located, folder: Path, root: Path | None, *, wanted: Literal["file", "folder"]) -> Path:
     """The path that a dataset file names, relative to its own folder; `root` is what it may not leave."""
     path = folder / given
     stay_inside(path, root, given)
@@ -39,9 +37,7 @@ def stay_inside(path: Path, root: Path | None, given: Located) -> None:
 
 def _sibling(path: Path, given: Located, wanted: str) -> str | None:
     try:
-        names = sorted(
-            p.name for p in path.parent.iterdir() if (p.is_file() if wanted == "file" else p.is_dir())
-        )
+        names = sorted(p.name for p in path.parent.iterdir() if (p.is_file() if wanted == "file" else p.is_dir()))
     except OSError:
         return None
     found = nearest(path.name, names)

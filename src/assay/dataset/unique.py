@@ -52,8 +52,6 @@ def _compare_ids(read: Callable[[], Iterable[Batch]], until: int) -> None:
     for batch in read():
         for row, sample_id in enumerate(batch.ids, start=batch.start + 1):
             if first.setdefault(sample_id, row) != row:
-                raise SpecError(
-                    f'the sample_id "{sample_id}" comes twice: in row {first[sample_id]} and in row {row}'
-                )
+                raise SpecError(f'the sample_id "{sample_id}" comes twice: in row {first[sample_id]} and in row {row}')
         if len(first) >= until:
             return

@@ -1,0 +1,1 @@
+"""From scores to numbers: one file a metric, each with its settings and its function."""

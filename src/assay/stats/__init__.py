@@ -1,0 +1,1 @@
+"""Pure functions on numpy arrays: estimates, and intervals that cover what they say they cover."""

@@ -1,0 +1,131 @@
+"""The Bayesian bootstrap of what is made of a whole confusion table: kappas, MCC, macro averages.
+
+Rubin, D. B. (1981), The Bayesian bootstrap, Annals of Statistics 9. Each independent unit gets a Gamma(1)
+weight; a few pseudo-items, spread evenly over all pairs of classes, keep every resample defined and give a
+perfect table a width. Without them a percentile interval of kappa near 1 covers 61 % instead of 95 %.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.stats.classification import Marginals, Pairs, Statistic, marginals
+from assay.stats.interval import no_interval
+from assay.stats.units import FloatArray, IntArray, Units, units
+from assay.types import Interval, MetricValue
+
+DRAWS = 9_999
+FEWEST_DRAWS = 999
+MOST_CLASSES = 100
+# One chunk of weights, and all weights together, stay below these many numbers.
+CHUNK_NUMBERS = 2_000_000
+ALL_NUMBERS = 60_000_000
+# Weights of the pseudo-items come by breaking a stick; what is left after so many breaks is below 1e-6.
+STICKS = 32
+METHOD = "bayesian_bootstrap"
+
+
+def table_value(pairs: Pairs, statistic: Statistic, *, rng: np.random.Generator, level: float = 0.95) -> MetricValue:
+    """A statistic of the confusion table of class codes, with its Bayesian bootstrap interval.
+
+    >>> from assay.stats.classification import kappa
+    >>> codes = np.array([0, 1] * 10)
+    >>> value = table_value(Pairs(codes, codes, 2), kappa, rng=np.random.default_rng(1))
+    >>> value.value, value.interval.low < 0.95
+    (1.0, True)
+    """
+    n = pairs.n
+    if n == 0:
+        return MetricValue(value=None, n=0, reason="no sample has a value")
+    estimate = float(statistic(marginals(pairs.confusion())))
+    if np.isnan(estimate):
+        return MetricValue(value=None, n=n, reason="truth or prediction has one class only")
+    interval = _interval(pairs, statistic, estimate, rng, level)
+    return MetricValue(value=estimate, n=n, interval=interval)
+
+
+def _interval(pairs: Pairs, statistic: Statistic, estimate: float, rng: np.random.Generator, level: float) -> Interval:
+    if not 2 <= pairs.classes <= MOST_CLASSES:
+        why = "only one class" if pairs.classes < 2 else f"more than {MOST_CLASSES} classes"
+        return no_interval(why, level=level, method=METHOD)
+    found = table_units(pairs)
+    if found.n < 2:
+        return no_interval("needs at least 2 independent samples", level=level, method=METHOD)
+    drawn = resample(found, pairs.classes, statistic, rng)
+    low, high = (float(bound) for bound in np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]))
+    return Interval(
+        # The pseudo-items pull a perfect table inwards; the interval still holds what was seen.
+        low=min(low, estimate),
+        high=max(high, estimate),
+        method=METHOD,
+        level=level,
+        clusters=found.clusters,
+        caveat=found.caveat,
+    )
+
+
+def table_units(pairs: Pairs) -> Units:
+    """Independent units with their hits, truths and predictions per class, in units of the mean cluster."""
+    truth, predicted, classes, rows = pairs.truth, pairs.predicted, pairs.classes, pairs.n
+    if pairs.clusters is None:
+        matrix = pairs.confusion().ravel()
+        cells = np.flatnonzero(matrix)
+        found = units(*_features(cells, classes).T, counts=matrix[cells])
+        return Units(sums=found.sums, counts=found.counts, rows=rows)
+    groups, codes = np.unique(pairs.clusters, return_inverse=True)
+    sums = np.zeros((len(groups), 3 * classes))
+    hit = truth == predicted
+    np.add.at(sums, (codes[hit], truth[hit]), 1.0)
+    np.add.at(sums, (codes, classes + truth), 1.0)
+    np.add.at(sums, (codes, 2 * classes + predicted), 1.0)
+    found = units(*sums.T)
+    return Units(sums=found.sums, counts=found.counts, rows=rows).per(rows / len(groups))
+
+
+def _features(cells: IntArray, classes: int) -> FloatArray:
+    row, column = np.divmod(cells, classes)
+    made = np.zeros((len(cells), 3 * classes))
+    at = np.arange(len(cells))
+    made[at[row == column], row[row == column]] = 1.0
+    made[at, classes + row] = 1.0
+    made[at, 2 * classes + column] = 1.0
+    return made
+
+
+def resample(found: Units, classes: int, statistic: Statistic, rng: np.random.Generator) -> FloatArray:
+    """The statistic under random weights of the units; fewer draws when distinct units are very many."""
+    distinct = len(found.counts)
+    draws = int(np.clip(ALL_NUMBERS // distinct, FEWEST_DRAWS, DRAWS))
+    chunk = max(1, CHUNK_NUMBERS // max(distinct, 3 * classes, STICKS))
+    parts = []
+    for start in range(0, draws, chunk):
+        size = min(chunk, draws - start)
+        weights = rng.standard_gamma(found.counts.astype(np.float64), size=(size, distinct))
+        sums = weights @ found.sums + _pseudo_items(size, classes, rng)
+        hits, truth, predicted = np.split(sums, 3, axis=1)
+        parts.append(statistic(Marginals(hits=hits, truth=truth, predicted=predicted)))
+    return np.concatenate(parts)
+
+
+def _pseudo_items(draws: int, classes: int, rng: np.random.Generator) -> FloatArray:
+    """Weights of 1.5 pseudo-items (1 for more than two classes) over all pairs: Gamma(1.5 / K^2) each.
+
+    Breaking a stick and throwing the pieces at random pairs has the same distribution, at a cost that does
+    not grow with the number of pairs.
+    """
+    amount = 1.5 if classes == 2 else 1.0
+    broken = rng.beta(1.0, amount, size=(draws, STICKS))
+    broken[:, -1] = 1.0
+    left = np.cumprod(1 - broken[:, :-1], axis=1)
+    pieces = broken * np.concatenate([np.ones((draws, 1)), left], axis=1)
+    pieces *= rng.standard_gamma(amount, size=(draws, 1))
+    row, column = np.divmod(rng.integers(0, classes * classes, size=pieces.shape), classes)
+    hit = np.where(row == column, pieces, 0.0)
+    summed = [_sum_by(code, weight, draws, classes) for code, weight in ((row, hit), (row, pieces), (column, pieces))]
+    return np.concatenate(summed, axis=1)
+
+
+def _sum_by(codes: IntArray, weights: FloatArray, draws: int, classes: int) -> FloatArray:
+    places = (codes + classes * np.arange(draws)[:, None]).ravel()
+    summed = np.bincount(places, weights.ravel(), minlength=draws * classes)
+    return np.asarray(summed, dtype=np.float64).reshape(draws, classes)

@@ -1,0 +1,171 @@
+"""Confusion counts and what is made of them: precision, recall, F1, macro averages, Cohen's kappa, MCC.
+
+Cohen, J. (1960), A coefficient of agreement for nominal scales. Gorodkin, J. (2004), Comparing two K-category
+assignments by a K-category correlation coefficient: MCC for more than two classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.stats.interval import f1, ratio
+from assay.stats.units import Clusters, Counts, FloatArray, IntArray
+from assay.types import MetricValue
+
+
+@dataclass(frozen=True, slots=True)
+class Marginals:
+    """Per class: hits, how often it is the truth, how often it is predicted; leading axes are resamples."""
+
+    hits: FloatArray
+    truth: FloatArray
+    predicted: FloatArray
+
+
+Statistic = Callable[[Marginals], FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Truth and prediction of each sample as class codes 0 .. classes - 1, and the clusters of the samples.
+
+    `counts` says that pairs stand for several equal ones, and goes without clusters.
+    """
+
+    truth: IntArray
+    predicted: IntArray
+    classes: int
+    clusters: Clusters = None
+    counts: Counts = None
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+        return len(self.truth) if self.counts is None else int(self.counts.sum())
+
+    def confusion(self) -> IntArray:
+        """How often each class (row) was predicted as each class (column).
+
+        >>> Pairs(np.array([0, 1, 1]), np.array([0, 0, 1]), 2).confusion().tolist()
+        [[1, 0], [1, 1]]
+        """
+        k = self.classes
+        cells = np.bincount(self.truth * k + self.predicted, self.counts, minlength=k * k)
+        return np.asarray(cells, dtype=np.int64).reshape(k, k)
+
+
+def marginals(matrix: npt.ArrayLike) -> Marginals:
+    """The hits and sums of a confusion matrix."""
+    table = np.asarray(matrix, dtype=np.float64)
+    return Marginals(hits=np.diagonal(table).copy(), truth=table.sum(axis=1), predicted=table.sum(axis=0))
+
+
+def accuracy(pairs: Pairs, *, level: float = 0.95) -> MetricValue:
+    """The share of pairs that agree; None only where there are no pairs."""
+    right = (pairs.truth == pairs.predicted).astype(np.float64)
+    return ratio(
+        right,
+        np.ones_like(right),
+        pairs.clusters,
+        counts=pairs.counts,
+        level=level,
+        undefined="no sample has a value",
+    )
+
+
+def binary(pairs: Pairs, *, level: float = 0.95) -> dict[str, MetricValue]:
+    """Accuracy, precision, recall and F1 of yes (1) and no (0), each None with a reason when undefined.
+
+    >>> found = binary(Pairs(np.array([1, 1, 0]), np.array([1, 0, 0]), 2))
+    >>> {name: round(value.value, 3) for name, value in found.items()}
+    {'accuracy': 0.667, 'precision': 1.0, 'recall': 0.5, 'f1_score': 0.667}
+    """
+    precision, recall, score = one_class(pairs, 1, level=level)
+    return {
+        "accuracy": accuracy(pairs, level=level),
+        "precision": precision,
+        "recall": recall,
+        "f1_score": score,
+    }
+
+
+def one_class(pairs: Pairs, code: int, *, level: float = 0.95) -> tuple[MetricValue, MetricValue, MetricValue]:
+    """Precision, recall and F1 of one class against all others."""
+    truth, predicted = pairs.truth == code, pairs.predicted == code
+    hit = (truth & predicted).astype(np.float64)
+    false_alarm = (~truth & predicted).astype(np.float64)
+    miss = (truth & ~predicted).astype(np.float64)
+
+    def share(whole: FloatArray, undefined: str) -> MetricValue:
+        return ratio(hit, whole, pairs.clusters, counts=pairs.counts, level=level, undefined=undefined)
+
+    return (
+        share(hit + false_alarm, "it was never predicted (TP + FP = 0)"),
+        share(hit + miss, "it is never the truth (TP + FN = 0)"),
+        f1(hit, false_alarm, miss, pairs.clusters, counts=pairs.counts, level=level),
+    )
+
+
+def kappa(found: Marginals) -> FloatArray:
+    """Cohen's kappa: agreement beyond chance; NaN where chance alone agrees always.
+
+    >>> round(float(kappa(marginals([[20, 5], [10, 15]]))), 3)
+    0.4
+    """
+    total = found.truth.sum(axis=-1)
+    observed = found.hits.sum(axis=-1) / total
+    chance = (found.truth * found.predicted).sum(axis=-1) / total**2
+    return _over(observed - chance, 1 - chance)
+
+
+def matthews(found: Marginals) -> FloatArray:
+    """The correlation of truth and prediction; NaN where either has one class only.
+
+    >>> round(float(matthews(marginals([[20, 5], [10, 15]]))), 3)
+    0.408
+    """
+    total = found.truth.sum(axis=-1)
+    covariance = found.hits.sum(axis=-1) * total - (found.truth * found.predicted).sum(axis=-1)
+    spread = (total**2 - (found.predicted**2).sum(axis=-1)) * (total**2 - (found.truth**2).sum(axis=-1))
+    return _over(covariance, np.sqrt(np.clip(spread, 0, None)))
+
+
+def macro_precision(found: Marginals) -> FloatArray:
+    """The mean precision of the classes; a class that is never predicted enters as 0."""
+    return _mean(_zero_if_undefined(found.hits, found.predicted))
+
+
+def macro_recall(found: Marginals) -> FloatArray:
+    """The mean recall of the classes; a class that is never the truth enters as 0."""
+    return _mean(_zero_if_undefined(found.hits, found.truth))
+
+
+def macro_f1(found: Marginals) -> FloatArray:
+    """The mean F1 of the classes; a class that never occurs enters as 0."""
+    return _mean(_class_f1(found))
+
+
+def weighted_f1(found: Marginals) -> FloatArray:
+    """The mean F1 of the classes, weighted by how often each is the truth."""
+    return np.asarray((_class_f1(found) * found.truth).sum(axis=-1) / found.truth.sum(axis=-1))
+
+
+def _mean(by_class: FloatArray) -> FloatArray:
+    return np.asarray(by_class.mean(axis=-1))
+
+
+def _class_f1(found: Marginals) -> FloatArray:
+    return _zero_if_undefined(2 * found.hits, found.truth + found.predicted)
+
+
+def _zero_if_undefined(top: FloatArray, bottom: FloatArray) -> FloatArray:
+    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
+
+
+def _over(top: FloatArray, bottom: FloatArray) -> FloatArray:
+    # Counts are exact, so a denominator of rounding size is a zero.
+    return np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 1e-12)

@@ -1,0 +1,191 @@
+"""Intervals of shares, ratios of counts, and means: the score interval on the effective size, or bootstrap-t.
+
+Wilson, E. B. (1927), Probable inference, the law of succession, and statistical inference, JASA 22.
+Korn, E. L. and Graubard, B. I. (1998), Confidence intervals for proportions with small expected number of
+positive counts estimated from survey data, Survey Methodology 24: the effective sample size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.stats.bootstrap import bootstrap_t, t_value
+from assay.stats.units import Clusters, Counts, FloatArray, Units, units
+from assay.types import Interval, MetricValue
+
+
+def z_value(level: float) -> float:
+    """The normal quantile of a two-sided interval.
+
+    >>> round(z_value(0.95), 3)
+    1.96
+    """
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def no_interval(why: str, *, level: float = 0.95, method: str = "none") -> Interval:
+    """An interval that cannot be had, with the reason in its caveat."""
+    return Interval(low=None, high=None, method=method, level=level, caveat=why)
+
+
+def wilson(
+    successes: npt.ArrayLike, n: npt.ArrayLike, level: float = 0.95, *, c: float | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Wilson's score interval of a share; `c` replaces the normal quantile.
+
+    >>> low, high = wilson(33, 40)
+    >>> round(float(low), 3), round(float(high), 3)
+    (0.681, 0.913)
+    """
+    size = np.asarray(n, dtype=np.float64)
+    share = np.asarray(successes, dtype=np.float64) / size
+    q = z_value(level) if c is None else c
+    centre = share + q**2 / (2 * size)
+    half = q * np.sqrt(np.clip(share * (1 - share), 0, None) / size + q**2 / (4 * size**2))
+    low = np.where(share <= 0, 0.0, (centre - half) / (1 + q**2 / size))
+    high = np.where(share >= 1, 1.0, (centre + half) / (1 + q**2 / size))
+    # Rounding must not push a bound past the estimate or out of [0, 1].
+    return np.minimum(np.clip(low, 0, 1), share), np.maximum(np.clip(high, 0, 1), share)
+
+
+def ratio(
+    part: npt.ArrayLike,
+    whole: npt.ArrayLike,
+    clusters: Clusters = None,
+    *,
+    counts: Counts = None,
+    level: float = 0.95,
+    undefined: str = "there is nothing to divide by",
+) -> MetricValue:
+    """sum(part) / sum(whole) with the score interval on the effective size; 0 <= part <= whole in each row.
+
+    A share is the ratio of hits to ones; precision is the ratio of TP to TP + FP.
+
+    >>> value = ratio([1, 1, 0], [1, 1, 1])
+    >>> round(value.value, 3), value.interval.method
+    (0.667, 'wilson')
+    """
+    found = units(part, whole, clusters=clusters, counts=counts)
+    total = found.total(1)
+    if total <= 0:
+        return MetricValue(value=None, n=found.rows, reason=undefined)
+    interval = score_interval(found, level)
+    return MetricValue(value=found.total(0) / total, n=found.rows, interval=interval)
+
+
+def score_interval(found: Units, level: float) -> Interval:
+    """The score interval of sum(a) / sum(w) over units with the sums (a, w), on the effective size."""
+    used = found.keep(found.column(1) > 0)
+    size, c, method = _effective(used, level)
+    share = used.total(0) / used.total(1)
+    low, high = wilson(share * size, size, c=c)
+    return Interval(
+        low=min(float(low), share),
+        high=max(float(high), share),
+        method=method,
+        level=level,
+        n_effective=size,
+        clusters=found.clusters,
+        caveat=found.caveat,
+    )
+
+
+def _effective(used: Units, level: float) -> tuple[float, float, str]:
+    """The effective size, the quantile that goes with it, and the method's name."""
+    part, whole, n = used.column(0), used.column(1), used.n
+    equal = bool(np.all(whole == whole[0]))
+    if equal and bool(np.all((part == 0) | (part == whole))):
+        return float(n), z_value(level), "wilson"
+    share = used.total(0) / used.total(1)
+    residual = part - share * whole
+    if np.abs(residual).max() <= 1e-12 * whole.max():
+        return float(n), z_value(level), "wilson_effective"
+    variance = n / (n - 1) * float(used.counts @ residual**2) / used.total(1) ** 2
+    return share * (1 - share) / variance, t_value(level, n - 1), "wilson_effective"
+
+
+def f1(
+    tp: npt.ArrayLike,
+    fp: npt.ArrayLike,
+    fn: npt.ArrayLike,
+    clusters: Clusters = None,
+    *,
+    counts: Counts = None,
+    level: float = 0.95,
+) -> MetricValue:
+    """F1 of counts summed over rows, through J = TP / (TP + FP + FN), of which it is an increasing function.
+
+    >>> value = f1([1] * 15, [0] * 15, [0] * 15)
+    >>> value.value, round(value.interval.low, 4)
+    (1.0, 0.8865)
+    """
+    hits = np.asarray(tp, dtype=np.float64)
+    whole = hits + np.asarray(fp, dtype=np.float64) + np.asarray(fn, dtype=np.float64)
+    overlap = ratio(hits, whole, clusters, counts=counts, level=level, undefined="TP + FP + FN = 0")
+    if overlap.value is None or overlap.interval is None:
+        return overlap
+    low, high = overlap.interval.low, overlap.interval.high
+    interval = replace(overlap.interval, low=_f1_of(low), high=_f1_of(high))
+    return replace(overlap, value=_f1_of(overlap.value), interval=interval)
+
+
+def _f1_of(overlap: float | None) -> float | None:
+    return None if overlap is None else 2 * overlap / (1 + overlap)
+
+
+def mean(
+    values: npt.ArrayLike,
+    clusters: Clusters = None,
+    *,
+    rng: np.random.Generator,
+    counts: Counts = None,
+    bounds: tuple[float, float] | None = None,
+    level: float = 0.95,
+) -> MetricValue:
+    """The mean, with the score interval if the values lie in declared bounds or are all 0 or 1, else bootstrap-t.
+
+    >>> value = mean([0.5, 1.0, 1.0, 1.0], rng=np.random.default_rng(1), bounds=(0, 1))
+    >>> value.value, value.interval.method
+    (0.875, 'wilson_effective')
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if not array.size:
+        return MetricValue(value=None, n=0, reason="no sample has a value")
+    found = units(array, np.ones_like(array), clusters=clusters, counts=counts)
+    estimate = found.total(0) / found.total(1)
+    if bounds is None or not _inside(array, bounds):
+        binary = bool(np.all((array == 0) | (array == 1)))
+        bounds = (0.0, 1.0) if binary else None
+    interval = bootstrap_t(found, rng=rng, level=level) if bounds is None else _scaled(found, bounds, level)
+    return MetricValue(value=estimate, n=found.rows, interval=_around(interval, estimate))
+
+
+def _inside(array: FloatArray, bounds: tuple[float, float]) -> bool:
+    low, high = bounds
+    return low < high and bool(low <= array.min() and array.max() <= high)
+
+
+def _scaled(found: Units, bounds: tuple[float, float], level: float) -> Interval:
+    low, high = bounds
+    width = high - low
+    part = np.clip((found.column(0) - low * found.column(1)) / width, 0, found.column(1))
+    scaled = Units(
+        sums=np.column_stack([part, found.column(1)]),
+        counts=found.counts,
+        rows=found.rows,
+    )
+    interval = score_interval(scaled, level)
+    assert interval.low is not None
+    assert interval.high is not None
+    return replace(interval, low=low + width * interval.low, high=low + width * interval.high)
+
+
+def _around(interval: Interval, estimate: float) -> Interval:
+    # Scaling and centring round differently from the sum itself.
+    low = None if interval.low is None else min(interval.low, estimate)
+    high = None if interval.high is None else max(interval.high, estimate)
+    return replace(interval, low=low, high=high)

@@ -1,0 +1,129 @@
+"""Intervals of the standard deviation, the median and percentiles.
+
+Bonett, D. G. (2006), Approximate confidence interval for standard deviation of nonnormal distributions,
+Computational Statistics and Data Analysis 50. David, H. A. and Nagaraja, H. N. (2003), Order Statistics, 7.1.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.stats.bootstrap import t_value
+from assay.stats.interval import no_interval
+from assay.stats.units import Clusters, Counts, Units, units
+from assay.types import Interval, MetricValue
+
+
+def std_dev(
+    values: npt.ArrayLike, clusters: Clusters = None, *, counts: Counts = None, level: float = 0.95
+) -> MetricValue:
+    """The sample standard deviation (n - 1) with a rough interval that allows for heavy tails.
+
+    >>> value = std_dev([1.0, 2.0, 3.0, 4.0])
+    >>> round(value.value, 3), value.interval.caveat
+    (1.291, 'rough')
+    """
+    found = units(values, counts=counts)
+    n = found.n
+    if n < 2:
+        return MetricValue(value=None, n=n, reason="a standard deviation needs at least 2 values")
+    if len(found.counts) == 1:
+        interval = no_interval("all values are equal", level=level, method="log_std_dev")
+        return MetricValue(value=0.0, n=n, interval=interval)
+    centred = found.column(0) - found.total(0) / n
+    variance = float(found.counts @ centred**2) / n
+    kurtosis = float(found.counts @ centred**4) / n / variance**2
+    interval = _log_interval(variance, kurtosis, _groups(n, clusters), level)
+    if interval.clusters == n:
+        interval = replace(interval, clusters=None)
+    return MetricValue(value=math.sqrt(variance * n / (n - 1)), n=n, interval=interval)
+
+
+def _log_interval(variance: float, kurtosis: float, groups: int, level: float) -> Interval:
+    if groups < 2:
+        return no_interval("all values come from one cluster", level=level, method="log_std_dev")
+    # With clusters the spread is that of as many values as there are clusters, so copies change nothing.
+    centre = math.sqrt(variance * groups / (groups - 1))
+    excess = max(kurtosis - (groups - 3) / (groups - 1), 0)
+    half = t_value(level, groups - 1) * math.sqrt(excess / (4 * groups))
+    return Interval(
+        low=centre * math.exp(-half),
+        high=centre * math.exp(half),
+        method="log_std_dev",
+        level=level,
+        clusters=groups,
+        caveat="rough",
+    )
+
+
+def _groups(n: int, clusters: Clusters) -> int:
+    return n if clusters is None else len(np.unique(clusters))
+
+
+def quantile(
+    values: npt.ArrayLike,
+    share: float,
+    clusters: Clusters = None,
+    *,
+    counts: Counts = None,
+    level: float = 0.95,
+) -> MetricValue:
+    """The quantile (linear between values) with the order statistics that enclose it by the binomial.
+
+    A bound that so few values cannot give is None: the upper one of a 95th percentile needs 72 values.
+    With clusters, as many values count as there are clusters.
+
+    >>> value = quantile(range(1, 11), 0.5)
+    >>> value.value, value.interval.low, value.interval.high
+    (5.5, 2.0, 9.0)
+    """
+    found = units(values, counts=counts)
+    n = found.n
+    if not n:
+        return MetricValue(value=None, n=0, reason="no sample has a value")
+    position = share * (n - 1)
+    below = math.floor(position)
+    left, right = _at(found, below + 1), _at(found, min(below + 2, n))
+    estimate = left + (position - below) * (right - left)
+    interval = _order_statistics(found, share, _groups(n, clusters), level)
+    return MetricValue(value=estimate, n=n, interval=interval)
+
+
+def _order_statistics(found: Units, share: float, groups: int, level: float) -> Interval:
+    lower, upper = _ranks(groups, share, level)
+    # Rank r of `groups` values stands at the share r / groups of all rows; integers, so that nothing rounds.
+    low = None if lower is None else _at(found, -(-lower * found.n // groups))
+    high = None if upper is None else _at(found, -(-upper * found.n // groups))
+    if low is not None and low == high:
+        why = f"so many values are {low:g} that both bounds are"
+        return no_interval(why, level=level, method="order_statistics")
+    return Interval(
+        low=low,
+        high=high,
+        method="order_statistics",
+        level=level,
+        clusters=groups if groups < found.n else None,
+        caveat="too few values for both bounds" if low is None or high is None else None,
+    )
+
+
+def _at(found: Units, rank: int) -> float:
+    """The value of a rank, counted from 1."""
+    return float(found.column(0)[np.searchsorted(np.cumsum(found.counts), rank)])
+
+
+def _ranks(n: int, share: float, level: float) -> tuple[int | None, int | None]:
+    """The largest rank whose value lies above the quantile with at most half the error, and its counterpart."""
+    from scipy.special import bdtr, bdtrc
+
+    # The tolerance keeps a tail that equals the error but for rounding.
+    tail = (1 - level) / 2 * (1 + 1e-12)
+    ranks = range(1, n + 1)
+    lower = bisect.bisect_right(ranks, tail, key=lambda rank: float(bdtr(rank - 1, n, share)))
+    upper = bisect.bisect_left(ranks, -tail, key=lambda rank: -float(bdtrc(rank - 1, n, share))) + 1
+    return lower or None, upper if upper <= n else None

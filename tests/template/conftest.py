@@ -12,9 +12,7 @@ from assay.types import Rows, Trace
 def batch() -> Callable[..., Rows]:
     """A batch made of samples, with replies and conversations when they are given."""
 
-    def make(
-        *samples: dict[str, Any], answers: list[str] | None = None, traces: list[Trace] | None = None
-    ) -> Rows:
+    def make(*samples: dict[str, Any], answers: list[str] | None = None, traces: list[Trace] | None = None) -> Rows:
         ids = [f"s{i}" for i in range(len(samples))]
         return Rows(positions=range(len(samples)), ids=ids, samples=samples, answers=answers, traces=traces)
 

@@ -74,9 +74,7 @@ def test_a_column_comes_before_the_method_of_that_name(batch: Batch, name: str) 
 
 def test_methods_work_where_no_column_has_their_name(batch: Batch) -> None:
     rows = batch({"x": 1})
-    template = (
-        "{{ sample.get('x') }}{{ sample.get('y', 2) }}{% for k, v in sample.items() %}{{ k }}{% endfor %}"
-    )
+    template = "{{ sample.get('x') }}{{ sample.get('y', 2) }}{% for k, v in sample.items() %}{{ k }}{% endfor %}"
     assert texts(template, rows).values == ["12x"]
 
 

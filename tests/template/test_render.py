@@ -40,9 +40,7 @@ Batch = Callable[..., Rows]
         ("plain\n", "plain", "plain"),
     ],
 )
-def test_a_template_that_is_one_expression_gives_its_value(
-    batch: Batch, template: str, value: Any, text: str
-) -> None:
+def test_a_template_that_is_one_expression_gives_its_value(batch: Batch, template: str, value: Any, text: str) -> None:
     rows = batch({"n": None, "seven": "7", "choices": ["A", "B"], "flag": True, "number": 1.5})
     found = values(template, rows).values[0]
     assert found == value
@@ -74,9 +72,7 @@ def test_a_failure_names_the_templates_file_and_line(batch: Batch) -> None:
     place = Place("tasks/qa.yaml", 10, 7)
     block = Located("first\n{{ sample.nope }} and\n{{ 1 / 0 }}", place, literal=True)
     assert texts(block, batch({})).failures[0].detail.startswith("tasks/qa.yaml:11: the sample has no column")
-    assert (
-        texts(block, batch({"nope": 1})).failures[0].detail.startswith("tasks/qa.yaml:12: division by zero")
-    )
+    assert texts(block, batch({"nope": 1})).failures[0].detail.startswith("tasks/qa.yaml:12: division by zero")
     inline = Located("{{ sample.nope }}", place)
     assert texts(inline, batch({})).failures[0].detail.startswith("tasks/qa.yaml:10: the sample has no")
 
@@ -151,9 +147,7 @@ def test_ordinary_arithmetic_and_padding_are_within_the_limits() -> None:
         ("[]", []),
     ],
 )
-def test_a_list_field_takes_a_list_json_or_a_python_literal(
-    batch: Batch, value: Any, expected: list[Any]
-) -> None:
+def test_a_list_field_takes_a_list_json_or_a_python_literal(batch: Batch, value: Any, expected: list[Any]) -> None:
     rows = batch({"c": value}, {"c": value})
     assert lists("{{ sample.c }}", rows).values == [expected, expected]
 
@@ -201,9 +195,7 @@ def test_one_rendering_with_explicit_variables() -> None:
 
 
 names = st.text(st.characters(categories=["L"]), min_size=1, max_size=8).filter(str.isidentifier)
-plain = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(), st.lists(st.text())
-)
+plain = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(), st.lists(st.text()))
 
 
 @given(names, plain, st.sampled_from(["{{ sample.%s }}", "{{ sample['%s'] }}", '{{sample["%s"]}}\n']))

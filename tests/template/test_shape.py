@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from assay.template.shape import ColumnLookup, Constant, Reply, has_placeholder, is_constant, shape
+from assay.template import has_placeholder
+from assay.template.shape import ColumnLookup, Constant, Reply, is_constant, shape
 
 
 @pytest.mark.parametrize(

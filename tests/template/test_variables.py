@@ -63,9 +63,7 @@ def test_what_templates_see_of_a_conversation(batch: Batch, template: str, expec
 
 def test_a_reply_alone_is_a_conversation_of_one_message(batch: Batch) -> None:
     rows = batch({}, answers=["yes"])
-    template = (
-        "{{ trace.turns[0].user_message is none }} {{ messages[0].content }} {{ model_outputs | length }}"
-    )
+    template = "{{ trace.turns[0].user_message is none }} {{ messages[0].content }} {{ model_outputs | length }}"
     assert texts(template, rows).values == ["True yes 1"]
     assert texts("{{ input_prompt }}", rows).failures[0].kind == "template"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from assay.template.shape import ColumnLookup, has_placeholder, shape
+from assay.spec.placeholder import has_placeholder
+from assay.template.shape import ColumnLookup, shape
 
 
 @dataclass(frozen=True, slots=True, order=True)

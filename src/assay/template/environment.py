@@ -41,9 +41,7 @@ def zipped(first: Any, *others: Any) -> list[tuple[Any, ...]]:
     return list(zip(first, *others, strict=False))
 
 
-def regex_replace(
-    value: Any, pattern: str, replacement: str = "", ignorecase: bool = False, count: int = 0
-) -> str:
+def regex_replace(value: Any, pattern: str, replacement: str = "", ignorecase: bool = False, count: int = 0) -> str:
     """Every match replaced (`\\1` is a group), in time linear in the text."""
     return str(_pattern(pattern, ignorecase).sub(replacement, str(value), count))
 

@@ -22,7 +22,6 @@ _REPLY = re.compile(
         )?\s*\}\}""",
     re.VERBOSE,
 )
-_PLACEHOLDER = re.compile(r"<< (?:config|secrets)\.[a-zA-Z0-9_-]+ >>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +73,3 @@ def is_constant(template: str) -> bool:
     (True, False)
     """
     return isinstance(shape(str(template)), Constant)
-
-
-def has_placeholder(template: str) -> bool:
-    """Whether a `<< config.x >>` without a value is left in the template, so that it cannot be judged yet."""
-    return _PLACEHOLDER.search(template) is not None

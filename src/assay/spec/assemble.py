@@ -1,0 +1,105 @@
+"""A task file from text to parts that can run, with everything wrong found in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.errors import Place, Problem, SpecError
+from assay.registry import Registry
+from assay.spec.config import Config, resolve_config, substitute
+from assay.spec.dataset import Reading, task_dataset
+from assay.spec.deprecated import modernized
+from assay.spec.document import Document, Steps
+from assay.spec.environment import with_environment
+from assay.spec.kind import kind_of, not_a_task
+from assay.spec.load import read_document
+from assay.spec.loaded import LoadedTask
+from assay.spec.locate import Checker
+from assay.spec.parts import load_scorers, load_solver
+from assay.spec.placeholder import has_placeholder
+from assay.spec.task import Definition, Task
+from assay.spec.walk import strings
+
+_DEFINITION: Steps = ("definition",)
+
+
+def load_task(
+    path: Path,
+    registry: Registry,
+    *,
+    config: Mapping[str, Any] | None = None,
+    strict: bool,
+    allow_outside: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> LoadedTask:
+    """A task file with every part validated alone; what is wrong stands in `problems`.
+
+    A SpecError is raised only when the file cannot be read at all or is not a task. `strict` (as `run` wants)
+    makes unset variables and parameters errors; otherwise (as `check` wants) they are notes.
+    """
+    reading = Reading(strict=strict, allow_outside=allow_outside, environment=environment)
+    document = modernized(read_document(path, strict=strict, allow_outside=allow_outside, environment=environment))
+    kind = kind_of(document.data)
+    if kind != "task":
+        raise SpecError([*document.problems, document.problem(not_a_task(kind), ())])
+    return _assembled(document, registry, config or {}, reading)
+
+
+def _assembled(document: Document, registry: Registry, given: Mapping[str, Any], reading: Reading) -> LoadedTask:
+    checker = Checker(document)
+    config = resolve_config(document.data.get("config_spec"), given, checker, strict=reading.strict)
+    filled = substitute(document.data["definition"], config, checker, _DEFINITION)
+    parts = Checker(document, filled.texts)
+    resolved = filled.data if isinstance(filled.data, dict) else {}
+    node = with_environment(filled.data, document.environment)
+    task = _task(document, node, parts)
+    solver, scorers, dataset = None, [], None
+    if isinstance(node, dict) and node.get("type") != "system_task":
+        if isinstance(node.get("solver"), dict):
+            solver = load_solver(node["solver"], (*_DEFINITION, "solver"), registry, parts)
+        if isinstance(node.get("scorers"), list):
+            scorers = load_scorers(node["scorers"], (*_DEFINITION, "scorers"), registry, parts)
+        dataset = task_dataset(resolved.get("dataset"), (*_DEFINITION, "dataset"), registry, parts, reading)
+    notes = (*document.notes, *config.notes, *(dataset.notes if dataset is not None else ()))
+    return LoadedTask(
+        task=task,
+        document=document,
+        dataset=dataset,
+        solver=solver,
+        scorers=tuple(scorers),
+        config=config.values,
+        resolved=_stored(document, resolved),
+        problems=_in_order([*document.problems, *checker.problems, *parts.problems]),
+        notes=notes,
+        unresolved=_unresolved(resolved, config),
+    )
+
+
+def _task(document: Document, definition: Any, checker: Checker) -> Task:
+    """The task's own fields; where they are wrong, what is needed to go on checking the rest."""
+    top = with_environment(document.data, document.environment)
+    if isinstance(definition, dict) and definition.get("type") == "system_task":
+        checker.report("system tasks are not available in this version", (*_DEFINITION, "type"))
+        definition = {}
+    made = checker.validated(Task, {**top, "definition": definition}, (), "the task")
+    if made is not None:
+        return made
+    key, name = (top.get(field) for field in ("key", "display_name"))
+    return Task.model_construct(key=str(key), display_name=str(name), description="", definition=Definition())
+
+
+def _stored(document: Document, definition: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The task as it may be stored: parameters filled in, secrets and variables by name."""
+    return {**document.data, "definition": definition}
+
+
+def _unresolved(definition: Any, config: Config) -> frozenset[str]:
+    """The texts that still hold a placeholder: nothing can be said of them yet."""
+    return frozenset(text for _, text in strings(definition) if config.open and has_placeholder(text))
+
+
+def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
+    """By place, each once; those without a place come first."""
+    return tuple(sorted(dict.fromkeys(problems), key=lambda problem: problem.place or Place("")))

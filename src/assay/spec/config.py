@@ -1,0 +1,142 @@
+"""The values of a task's parameters, and `<< config.x >>` replaced by them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.errors import Problem
+from assay.spec.document import Steps
+from assay.spec.locate import Checker
+from assay.spec.nearest import listing, nearest
+from assay.spec.parameters import PARAMETERS, Parameter, accepted, from_command_line
+from assay.spec.placeholder import PLACEHOLDER, text_of
+from assay.spec.walk import changed, relocated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The parameters of a task with their values; those without one are `open`."""
+
+    values: Mapping[str, Any]
+    open: frozenset[str]
+    notes: tuple[Problem, ...] = ()
+
+
+def resolve_config(
+    spec: Any, given: Mapping[str, Any], checker: Checker, *, strict: bool, steps: Steps = ("config_spec",)
+) -> Config:
+    """The value of every parameter: what was given, else its default; what is wrong goes to the checker."""
+    parameters = _parameters(spec, checker, steps)
+    values: dict[str, Any] = {}
+    open_: set[str] = set()
+    notes: list[Problem] = []
+    for key in given:
+        if key not in parameters:
+            near = nearest(key, parameters)
+            there = "" if near else f"; there is {listing(parameters)}"
+            checker.problems.append(
+                Problem(message=f'the task has no config parameter "{key}"{there}', suggestion=near)
+            )
+    for key, (parameter, at) in parameters.items():
+        try:
+            if parameter is None:
+                open_.add(key)
+            elif key in given:
+                values[key] = _given(parameter, given[key])
+            elif "default_value" in parameter.model_fields_set or parameter.nullable:
+                values[key] = accepted(parameter, parameter.default_value)
+            else:
+                open_.add(key)
+                message = f'the config parameter "{key}" has no value: give --config {key}=VALUE'
+                (checker.problems if strict else notes).append(checker.document.problem(message, at))
+        except ValueError as error:
+            open_.add(key)
+            if key in given:
+                checker.problems.append(Problem(message=f'config parameter "{key}": {error}'))
+            else:
+                checker.report(f'default of "{key}": {error}', (*at, "default_value"))
+    return Config(values=values, open=frozenset(open_), notes=tuple(notes))
+
+
+def _given(parameter: Parameter, value: Any) -> Any:
+    return from_command_line(parameter, value) if isinstance(value, str) else accepted(parameter, value)
+
+
+def _parameters(spec: Any, checker: Checker, steps: Steps) -> dict[str, tuple[Parameter | None, Steps]]:
+    """Parameters by key; one that is wrong is None, so that its placeholders are not called unknown."""
+    found: dict[str, tuple[Parameter | None, Steps]] = {}
+    for i, node in enumerate(spec if isinstance(spec, list) else []):
+        at = (*steps, i)
+        if not isinstance(node, dict):
+            checker.report("expected a parameter, such as {type: string, key: name, display_name: Name}", at)
+            continue
+        parameter = _parameter(node, checker, at)
+        key = node.get("key")
+        if not isinstance(key, str):
+            continue
+        if key in found:
+            checker.report(f'there is already a parameter with the key "{key}"', (*at, "key"))
+            continue
+        found[str(key)] = (parameter, at)
+    return found
+
+
+def _parameter(node: dict[str, Any], checker: Checker, at: Steps) -> Parameter | None:
+    kind = node.get("type")
+    model = PARAMETERS.get(kind) if isinstance(kind, str) else None
+    if model is not None:
+        return checker.validated(model, node, at, f"the {kind} parameter")
+    if kind is None:
+        checker.report(f'missing field "type" in the parameter; known: {listing(PARAMETERS)}', at)
+    else:
+        near = nearest(str(kind), PARAMETERS)
+        checker.report(f'unknown parameter type "{kind}"; known: {listing(PARAMETERS)}', (*at, "type"), near)
+    return None
+
+
+@dataclass(slots=True)
+class Substitution:
+    """A definition with its placeholders replaced; `texts` is the text of values that are not text."""
+
+    data: Any
+    texts: dict[Steps, str] = field(default_factory=dict)
+
+
+def substitute(data: Any, config: Config, checker: Checker, steps: Steps) -> Substitution:
+    """Every `<< config.x >>` replaced; alone in its string it keeps the parameter's type."""
+    done = Substitution(None)
+
+    def change(at: Steps, text: str) -> Any:
+        if "<< " not in text:
+            return text
+        lone = PLACEHOLDER.fullmatch(text)
+        if lone is not None and lone[1] == "config" and lone[2] in config.values:
+            value = config.values[lone[2]]
+            if isinstance(value, str):
+                return relocated(value, text)
+            if value is not None:
+                done.texts[at] = text_of(value)
+            return value
+        return relocated(_filled(text, config, checker, at), text)
+
+    done.data = changed(data, change, steps)
+    return done
+
+
+def _filled(text: str, config: Config, checker: Checker, at: Steps) -> str:
+    def replaced(found: Any) -> str:
+        sort, name = found[1], found[2]
+        if sort == "config" and name in config.values:
+            return text_of(config.values[name])
+        if sort == "secrets":
+            checker.report("secrets may stand in models and generators only, not in a task", at)
+        elif name not in config.open:
+            names = [*config.values, *config.open]
+            near = nearest(name, names)
+            there = "" if near else f"; there is {listing(names)}"
+            checker.report(f'there is no config parameter "{name}"{there}', at, near)
+        return str(found[0])
+
+    return PLACEHOLDER.sub(replaced, text)

@@ -1,0 +1,219 @@
+"""The dataset of a task: written into it, or a file of the project found by its key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from assay.errors import Problem, SpecError
+from assay.registry import Registry
+from assay.spec.deprecated import modernized
+from assay.spec.document import Document, Steps
+from assay.spec.environment import with_environment
+from assay.spec.fields import Located, SourceSpec
+from assay.spec.kind import kind_of
+from assay.spec.load import read_document
+from assay.spec.loaded import LoadedDataset
+from assay.spec.locate import Checker
+from assay.spec.nearest import listing, nearest
+from assay.spec.parts import kind_named
+from assay.spec.placeholder import has_placeholder
+from assay.spec.project import YAML, yaml_files
+from assay.spec.task import DatasetFile
+from assay.spec.words import described
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How files are read: with or without unset variables, inside the project folder or not."""
+
+    strict: bool
+    allow_outside: bool
+    environment: Mapping[str, str] | None = None
+
+
+def load_dataset(
+    path: Path,
+    registry: Registry,
+    *,
+    strict: bool = True,
+    allow_outside: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> LoadedDataset:
+    """A dataset from its YAML file, or from a data file (CSV, JSONL, ...) itself; a SpecError when it is wrong."""
+    reading = Reading(strict=strict, allow_outside=allow_outside, environment=environment)
+    if path.suffix.lower() not in YAML:
+        return _data_file(path, registry)
+    document = _read(path, reading)
+    document.raise_problems()
+    if kind_of(document.data) != "dataset":
+        raise SpecError(document.problem('not a dataset; a dataset has "key", "display_name" and "source"', ()))
+    checker = Checker(document)
+    loaded = _from_file(document, registry, checker)
+    if loaded is None or checker.problems:
+        raise SpecError(checker.problems)
+    return loaded
+
+
+def _read(path: Path, reading: Reading) -> Document:
+    return modernized(
+        read_document(path, strict=reading.strict, allow_outside=reading.allow_outside, environment=reading.environment)
+    )
+
+
+def _data_file(path: Path, registry: Registry) -> LoadedDataset:
+    kind = registry.sources.get("local")
+    if kind is None:
+        raise SpecError('there is no dataset source "local" to read a data file with')
+    if not path.is_file():
+        raise SpecError(f"there is no file {path}")
+    written = {"type": "local", "file_path": Located(path.name)}
+    settings = cast("SourceSpec", kind.settings.model_validate(written))
+    key = re.sub(r"[^a-zA-Z0-9_-]+", "_", path.stem) or "dataset"
+    return LoadedDataset(key=key, kind=kind, settings=settings, folder=path.parent, place=None, written=written)
+
+
+def _from_file(document: Document, registry: Registry, checker: Checker) -> LoadedDataset | None:
+    file = checker.validated(DatasetFile, with_environment(document.data, document.environment), (), "the dataset")
+    if file is not None and file.generator_specification is not None:
+        checker.report("dataset generators are not available in this version", ("generator_specification",), key=True)
+        return None
+    source = document.data.get("source") if isinstance(document.data, dict) else None
+    if not isinstance(source, dict):
+        return None
+    loaded = load_source(source, ("source",), str(document.data.get("key")), registry, checker)
+    return None if file is None else loaded
+
+
+def load_source(
+    node: dict[str, Any], steps: Steps, key: str, registry: Registry, checker: Checker
+) -> LoadedDataset | None:
+    """A source validated alone, or None and its problems noted."""
+    document = checker.document
+    kind = kind_named(registry.sources, node, steps, checker)
+    filled = with_environment(node, document.environment)
+    settings = kind and checker.validated(kind.settings, filled, steps, kind.name)
+    if kind is None or settings is None:
+        return None
+    return LoadedDataset(
+        key=key,
+        kind=kind,
+        settings=cast("SourceSpec", settings),
+        folder=document.folder(steps),
+        place=document.spot(steps).value,
+        written=node,
+        notes=(),
+    )
+
+
+def task_dataset(
+    node: Any, steps: Steps, registry: Registry, checker: Checker, reading: Reading
+) -> LoadedDataset | None:
+    """The dataset that a task names, in any of its forms."""
+    if not isinstance(node, dict):
+        return None
+    later = _not_yet(node)
+    if later is not None:
+        checker.report(later[1], (*steps, later[0]), key=True)
+        return None
+    for name in node:
+        if name not in ("key", "source"):
+            known = ("key", "keys", "source")
+            checker.report(f'unknown field "{name}" in dataset', (*steps, name), nearest(name, known), key=True)
+    if isinstance(node.get("source"), dict):
+        key = node.get("key")
+        return load_source(node["source"], (*steps, "source"), str(key) if key else "inline", registry, checker)
+    return _by_key(node, steps, registry, checker, reading)
+
+
+def _not_yet(node: dict[str, Any]) -> tuple[str, str] | None:
+    if node.get("source") == "task_result":
+        return "source", "the result of another task as a dataset is not available in this version"
+    if "keys" in node:
+        return "keys", "several datasets in one task are not available in this version"
+    return None
+
+
+def _by_key(
+    node: dict[str, Any], steps: Steps, registry: Registry, checker: Checker, reading: Reading
+) -> LoadedDataset | None:
+    key = node.get("key")
+    if "source" in node:
+        checker.report(f"source: expected a mapping, got {described(node['source'])}", (*steps, "source"))
+        return None
+    if key is None or not isinstance(key, str):
+        if not any(nearest(name, ("key",)) for name in node):
+            checker.report('a dataset has "key" or "source"', steps)
+        return None
+    if has_placeholder(key):
+        return None
+    try:
+        loaded, problems, notes = find_dataset(key, checker.document.root, registry, reading)
+    except SpecError as error:
+        checker.problems += [
+            problem if problem.place else checker.document.problem(problem.message, (*steps, "key"), problem.suggestion)
+            for problem in error.problems
+        ]
+        return None
+    checker.problems += problems
+    return None if loaded is None else _with_notes(loaded, notes)
+
+
+def _with_notes(loaded: LoadedDataset, notes: tuple[Problem, ...]) -> LoadedDataset:
+    from dataclasses import replace
+
+    return replace(loaded, notes=notes)
+
+
+def find_dataset(
+    key: str, root: Path, registry: Registry, reading: Reading
+) -> tuple[LoadedDataset | None, list[Problem], tuple[Problem, ...]]:
+    """The dataset with a key among the files of the project; what is wrong in its file; its notes."""
+    found: list[Document] = []
+    broken: list[Problem] = []
+    for path in yaml_files(root):
+        if not _mentions(path, key):
+            continue
+        try:
+            document = _read(path, reading)
+        except SpecError as error:
+            broken += error.problems
+            continue
+        if kind_of(document.data) == "dataset" and document.data.get("key") == key:
+            found.append(document)
+    if not found:
+        raise SpecError([_not_found(key, root, reading, broken), *broken])
+    if len(found) > 1:
+        files = " and ".join(document.spot(()).value.file for document in found)
+        raise SpecError(f'the dataset key "{key}" is in more than one file: {files}')
+    checker = Checker(found[0])
+    loaded = _from_file(found[0], registry, checker)
+    return loaded, [*found[0].problems, *checker.problems], found[0].notes
+
+
+def _mentions(path: Path, key: str) -> bool:
+    """A look at the bytes spares most files from being parsed."""
+    try:
+        return key.encode() in path.read_bytes()
+    except OSError:
+        return False
+
+
+def _not_found(key: str, root: Path, reading: Reading, broken: list[Problem]) -> Problem:
+    keys = sorted(set(_dataset_keys(root, reading)))
+    near = nearest(key, keys)
+    hint = "" if near else "; a file could not be read" if broken else f"; there is {listing(keys)}"
+    return Problem(message=f'no dataset has the key "{key}" in {root}{hint}', suggestion=near)
+
+
+def _dataset_keys(root: Path, reading: Reading) -> Iterator[str]:
+    for path in yaml_files(root):
+        try:
+            data = _read(path, reading).data
+        except SpecError:
+            continue
+        if kind_of(data) == "dataset" and isinstance(data.get("key"), str):
+            yield str(data["key"])

@@ -1,0 +1,101 @@
+"""Old spellings: taken as what they became, with one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from assay.errors import Problem
+from assay.spec.document import Document, Steps
+
+
+def modernized(document: Document) -> Document:
+    """The document in today's words, with a note for every old spelling."""
+    if not isinstance(document.data, dict):
+        return document
+    move = _Move(document)
+    if "definition" in document.data:
+        _task(move)
+    else:
+        _dataset_file(move)
+    return replace(
+        document,
+        data=move.data,
+        positions=move.positions,
+        notes=(*document.notes, *move.notes),
+    )
+
+
+class _Move:
+    """Changes a copy of the data and keeps the places in step."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.data: dict[str, Any] = _copied(document.data)
+        self.positions = dict(document.positions)
+        self.notes: list[Problem] = []
+
+    def note(self, message: str, steps: Steps, *, key: bool = True) -> None:
+        self.notes.append(self.document.problem(f"deprecated: {message}", steps, key=key))
+
+    def drop(self, mapping: Any, steps: Steps, name: str) -> None:
+        """Forget a field that means nothing any more."""
+        if isinstance(mapping, dict) and name in mapping:
+            self.note(f'"{name}" is ignored', (*steps, name))
+            del mapping[name]
+
+    def rename(self, mapping: Any, steps: Steps, old: str, new: str) -> None:
+        """Give a field its new name, unless both are there."""
+        if isinstance(mapping, dict) and old in mapping and new not in mapping:
+            self.note(f'"{old}" is now "{new}"', (*steps, old))
+            mapping[new] = mapping.pop(old)
+            self.shift((*steps, old), (*steps, new))
+
+    def shift(self, old: Steps, new: Steps) -> None:
+        """Let the places of a value follow it."""
+        moved = {(*new, *at[len(old) :]): spot for at, spot in self.positions.items() if at[: len(old)] == old}
+        self.positions.update(moved)
+
+
+def _copied(data: Any) -> Any:
+    """Mappings and lists anew, texts as they are."""
+    if isinstance(data, dict):
+        return {name: _copied(value) for name, value in data.items()}
+    return [_copied(value) for value in data] if isinstance(data, list) else data
+
+
+def _task(move: _Move) -> None:
+    move.drop(move.data, (), "evaluated_entity_type")
+    move.drop(move.data, (), "modalities")
+    definition = move.data["definition"]
+    if not isinstance(definition, dict):
+        return
+    if definition.get("type") == "declarative_task":
+        move.note('"declarative_task" is now "benchmark_task"', ("definition", "type"), key=False)
+        definition["type"] = "benchmark_task"
+    dataset = definition.get("dataset")
+    steps = ("definition", "dataset")
+    move.drop(dataset, steps, "fast_subset_size")
+    move.rename(dataset, steps, "data_source", "source")
+    for at, old, new in _old_choice_fields(definition):
+        move.note(f'"{old}" is now "{new}", a template such as "{{{{ sample.column }}}}"', at)
+
+
+def _old_choice_fields(definition: dict[str, Any]) -> Iterator[tuple[Steps, str, str]]:
+    """The scorer itself still takes these."""
+    scorers = definition.get("scorers")
+    for i, scorer in enumerate(scorers if isinstance(scorers, list) else []):
+        for old in ("ground_truth_choice_field", "choices_field"):
+            if isinstance(scorer, dict) and old in scorer:
+                yield ("definition", "scorers", i, old), old, old.removesuffix("_field")
+
+
+def _dataset_file(move: _Move) -> None:
+    move.drop(move.data, (), "modalities")
+    move.rename(move.data, (), "data_source", "source")
+    if "file_path" in move.data and "source" not in move.data:
+        move.note('"file_path" is now "source: {type: local, file_path: ...}"', ("file_path",))
+        move.data["source"] = {"type": "local", "file_path": move.data.pop("file_path")}
+        move.shift(("file_path",), ("source", "file_path"))
+        move.positions[("source",)] = move.positions[("file_path",)]

@@ -1,0 +1,46 @@
+"""Names that the format has and this version lacks: they get a clear answer instead of "unknown"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay.registry import Shelf
+from assay.spec.nearest import listing, nearest
+
+_FORMAT: dict[str, frozenset[str]] = {
+    "solver": frozenset(
+        {
+            "single_turn_solver",
+            "multi_turn_solver",
+            "grouped_single_turn_solver",
+            "pass_through_solver",
+            "python",
+        }
+    ),
+    "scorer": frozenset(
+        {
+            "model_as_a_judge_classifier",
+            "model_as_a_judge_scorer",
+            "labeler_via_model",
+            "python",
+            "python_all_samples",
+            "rag_checker",
+            "rubric",
+        }
+    ),
+    "metric": frozenset({"python"}),
+    "dataset source": frozenset({"task_result", "huggingface", "url", "inspect_ai"}),
+}
+
+
+def unavailable(sort: str, name: str) -> bool:
+    """Whether the format has such a name."""
+    return name in _FORMAT.get(sort, ())
+
+
+def no_such_type(shelf: Shelf, name: str) -> tuple[str, str | None]:
+    """What to say of a type that is not on the shelf, and the name that was probably meant."""
+    if unavailable(shelf.sort, name):
+        return f'the {shelf.sort} "{name}" is not available in this version', None
+    known: Iterable[str] = sorted(shelf)
+    return f'unknown {shelf.sort} type "{name}"; known: {listing(known, most=40)}', nearest(name, known)

@@ -1,0 +1,249 @@
+"""From YAML text to values with places, `!include` and `$ref` followed, everything wrong collected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from yaml.constructor import SafeConstructor
+
+from assay.errors import Place, Problem, SpecError
+from assay.spec.document import Document, Spot, Steps
+from assay.spec.environment import environment_of, variable_of
+from assay.spec.fields import Located
+from assay.spec.include import Inclusion
+from assay.spec.nodes import MOST_DEPTH, MOST_NODES, Node, parse
+from assay.spec.project import project_folder
+from assay.spec.source import Source, problem_in, read_source
+from assay.spec.walk import strings
+
+_TAG = "tag:yaml.org,2002:"
+_SCALARS: SafeConstructor = SafeConstructor()
+_READERS = {
+    _TAG + "null": _SCALARS.construct_yaml_null,
+    _TAG + "bool": _SCALARS.construct_yaml_bool,
+    _TAG + "int": _SCALARS.construct_yaml_int,
+    _TAG + "float": _SCALARS.construct_yaml_float,
+    _TAG + "timestamp": _SCALARS.construct_yaml_timestamp,
+}
+_LARGEST = 2**63
+
+
+def load_document(
+    path: Path,
+    *,
+    strict: bool,
+    allow_outside: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> Document:
+    """A YAML file as values with places; a SpecError with all that is wrong with it.
+
+    `strict` makes an unset `$VAR` an error (as `run` wants) instead of a note (as `check` wants).
+    """
+    document = read_document(path, strict=strict, allow_outside=allow_outside, environment=environment)
+    document.raise_problems()
+    return document
+
+
+def read_document(
+    path: Path,
+    *,
+    strict: bool,
+    allow_outside: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> Document:
+    """The same, with the problems in the document unless nothing can be read at all."""
+    root = project_folder(path)
+    source = read_source(path)
+    reader = _Reader(source, None if allow_outside else root)
+    node = parse(source)
+    if node is None or (node.kind == "scalar" and node.tag == _TAG + "null"):
+        raise SpecError(source.problem("the file is empty"))
+    data = reader.value(node, (), 0)
+    known = environment_of(root) if environment is None else environment
+    reader.check_strings(data, known, strict=strict)
+    return Document(
+        path=path,
+        root=root,
+        data=data,
+        positions=reader.positions,
+        sources=reader.inclusion.sources,
+        environment=known,
+        notes=tuple(reader.notes),
+        problems=tuple(sorted(reader.problems, key=lambda problem: problem.place or Place(""))),
+    )
+
+
+class _Reader:
+    """Turns nodes into values; remembers where each stands and what was wrong."""
+
+    def __init__(self, source: Source, jail: Path | None) -> None:
+        self.inclusion = Inclusion(source, jail)
+        self.positions: dict[Steps, Spot] = {}
+        self.problems: list[Problem] = []
+        self.notes: list[Problem] = []
+        self.count = 0
+
+    def value(self, node: Node, steps: Steps, depth: int) -> Any:
+        self.count += 1
+        if self.count > MOST_NODES:
+            raise SpecError(self._problem(f"more than {MOST_NODES:,} values once aliases are expanded", node))
+        if depth > MOST_DEPTH:
+            raise SpecError(self._problem(f"nested more than {MOST_DEPTH} levels deep", node))
+        old = self.positions.get(steps)
+        written = node.text if node.kind == "scalar" else None
+        self.positions[steps] = Spot(node.place, old.key if old is not None else None, written)
+        if node.kind == "scalar":
+            return self._scalar(node)
+        if not node.tag.startswith(_TAG) or node.tag[len(_TAG) :] not in ("map", "seq"):
+            self.problems.append(self._problem(f'the tag "{_short(node.tag)}" is not known here', node))
+            return None
+        if node.kind == "list":
+            return [self.value(child, (*steps, i), depth + 1) for i, child in enumerate(node.children)]
+        return self._mapping(node, steps, depth)
+
+    def _scalar(self, node: Node) -> Any:
+        if node.tag == "!include":
+            return self._attempt(node, lambda: self.inclusion.text(node.text, node.place))
+        if node.tag in (_TAG + "str", _TAG + "merge", _TAG + "value"):
+            return _located(node)
+        reader = _READERS.get(node.tag)
+        if reader is None:
+            self.problems.append(self._problem(f'the tag "{_short(node.tag)}" is not known here', node))
+            return None
+        try:
+            value = reader(yaml.ScalarNode(node.tag, node.text))
+        except (ValueError, OverflowError, IndexError, KeyError, AttributeError):
+            return self._unreadable(node)
+        if isinstance(value, int) and not -_LARGEST <= value < 2 * _LARGEST:
+            self.problems.append(self._problem("the number has more than 64 bits; quote it if it is text", node))
+            return None
+        return value
+
+    def _unreadable(self, node: Node) -> Any:
+        """A date such as 2024-13-45 is text; anything else was tagged wrongly."""
+        if node.tag == _TAG + "timestamp":
+            return _located(node)
+        self.problems.append(self._problem(f'"{node.text[:80]}" is not a value of type {_short(node.tag)}', node))
+        return None
+
+    def _mapping(self, node: Node, steps: Steps, depth: int) -> Any:
+        pairs: dict[str, tuple[Node, Node]] = {}
+        for key, child in node.pairs:
+            if key.tag == _TAG + "merge":
+                continue
+            name = self._key(key)
+            if name is None:
+                continue
+            if name in pairs:
+                first = pairs[name][0].place
+                self.problems.append(self._problem(f'duplicate key "{name}"; it is already on line {first.line}', key))
+                continue
+            pairs[name] = (key, child)
+        for name, pair in self._merged(node, depth).items():
+            pairs.setdefault(name, pair)
+        if "$ref" in pairs:
+            return self._referenced(pairs, steps, depth)
+        return self._entries(pairs, steps, depth)
+
+    def _entries(self, pairs: Mapping[str, tuple[Node, Node]], steps: Steps, depth: int) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for name, (key, child) in pairs.items():
+            self.positions[(*steps, name)] = Spot(child.place, key.place)
+            made[name] = self.value(child, (*steps, name), depth + 1)
+        return made
+
+    def _key(self, node: Node) -> str | None:
+        """A key is its text as written: `yes:` and `1:` are "yes" and "1"."""
+        if node.kind == "scalar":
+            return node.text
+        hint = '; text with {{ }} must be quoted: "{{ ... }}"' if node.kind == "map" else ""
+        self.problems.append(self._problem(f"a key must be text{hint}", node))
+        return None
+
+    def _merged(self, node: Node, depth: int) -> dict[str, tuple[Node, Node]]:
+        """What `<<: *anchor` brings in; what comes first wins."""
+        if depth > MOST_DEPTH:
+            raise SpecError(self._problem(f"nested more than {MOST_DEPTH} levels deep", node))
+        found: dict[str, tuple[Node, Node]] = {}
+        for key, child in node.pairs:
+            if key.tag != _TAG + "merge":
+                continue
+            for each in child.children if child.kind == "list" else [child]:
+                if each.kind != "map":
+                    self.problems.append(self._problem("<< takes a mapping, such as *anchor", each))
+                    continue
+                self.count += len(each.children)
+                own = {k.text: (k, v) for k, v in each.pairs if k.kind == "scalar" and k.tag != _TAG + "merge"}
+                found = {**self._merged(each, depth + 1), **own} | found
+        return found
+
+    def _referenced(self, pairs: dict[str, tuple[Node, Node]], steps: Steps, depth: int) -> Any:
+        key, target = pairs.pop("$ref")
+        if target.kind != "scalar" or target.tag != _TAG + "str":
+            self.problems.append(self._problem("$ref takes the path of a YAML file", target))
+            return None
+        siblings = self._entries(pairs, steps, depth)
+
+        def load() -> Any:
+            with self.inclusion.opened(target.text, target.place) as source:
+                node = parse(source)
+                if node is None:
+                    raise SpecError(self._problem(f"{source.file} is empty", target))
+                return self._joined(node, siblings, steps, depth, key)
+
+        return self._attempt(target, load)
+
+    def _joined(self, node: Node, siblings: dict[str, Any], steps: Steps, depth: int, key: Node) -> Any:
+        """The referenced value with the siblings of `$ref` laid over it."""
+        kept = {at: spot for at, spot in self.positions.items() if siblings and at[: len(steps)] == steps}
+        loaded = self.value(node, steps, depth + 1)
+        if not siblings:
+            return loaded
+        if not isinstance(loaded, dict):
+            raise SpecError(self._problem("$ref beside other keys must lead to a mapping", key))
+        for name in siblings:
+            if name in loaded:
+                spot = kept[(*steps, name)]
+                self.notes.append(self._at(f'"{name}" hides the value of the same name from $ref', spot.key))
+        self.positions.update({at: spot for at, spot in kept.items() if at != steps})
+        return {**loaded, **siblings}
+
+    def _attempt(self, node: Node, load: Any) -> Any:
+        try:
+            return load()
+        except SpecError as error:
+            self.problems += [
+                problem if problem.place is not None else self._problem(problem.message, node, problem.suggestion)
+                for problem in error.problems
+            ]
+            return None
+
+    def check_strings(self, data: Any, environment: Mapping[str, str], *, strict: bool) -> None:
+        """`((TODO))` and unset variables, wherever they stand."""
+        for steps, text in strings(data):
+            if "((TODO))" in text:
+                self.problems.append(self._at("((TODO)) is still to be filled in", self.positions[steps].value))
+            name = variable_of(text)
+            if name is not None and name not in environment:
+                message = f"the environment variable {name} is not set (nor is it in .env)"
+                (self.problems if strict else self.notes).append(self._at(message, self.positions[steps].value))
+
+    def _problem(self, message: str, node: Node, suggestion: str | None = None) -> Problem:
+        return self._at(message, node.place, suggestion)
+
+    def _at(self, message: str, place: Place | None, suggestion: str | None = None) -> Problem:
+        return problem_in(self.inclusion.sources, message, place, suggestion)
+
+
+def _located(node: Node) -> Located:
+    """Text with its place; the text of a `|` block begins one line below its `|`."""
+    if node.style != "|":
+        return Located(node.text, node.place)
+    return Located(node.text, Place(node.place.file, node.place.line + 1, 1), literal=True)
+
+
+def _short(tag: str) -> str:
+    return "!!" + tag[len(_TAG) :] if tag.startswith(_TAG) else tag

@@ -1,0 +1,78 @@
+"""What loading gives: every part validated and bound to its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.errors import Place, Problem
+from assay.registry import Kind
+from assay.spec.document import Document
+from assay.spec.fields import MetricSpec, ScorerSpec, SolverSpec, SourceSpec
+from assay.spec.task import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedMetric:
+    """A metric of a scorer."""
+
+    key: str
+    kind: Kind
+    settings: MetricSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedScorer:
+    """A scorer of a task with its metrics."""
+
+    key: str
+    kind: Kind
+    settings: ScorerSpec
+    metrics: tuple[LoadedMetric, ...]
+    place: Place | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedSolver:
+    """The solver of a task."""
+
+    kind: Kind
+    settings: SolverSpec
+    place: Place | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedDataset:
+    """A dataset; paths in its settings start at `folder`.
+
+    `written` is its source as the file has it, `$VAR` by name: what may be stored.
+    """
+
+    key: str
+    kind: Kind
+    settings: SourceSpec
+    folder: Path
+    place: Place | None
+    written: Mapping[str, Any]
+    notes: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedTask:
+    """A task file, all that could be validated, and all that was wrong.
+
+    `resolved` is the definition with its parameters filled in and `$VAR` by name: what may be stored.
+    """
+
+    task: Task
+    document: Document
+    dataset: LoadedDataset | None
+    solver: LoadedSolver | None
+    scorers: tuple[LoadedScorer, ...]
+    config: Mapping[str, Any]
+    resolved: Mapping[str, Any]
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[Problem, ...] = ()
+    unresolved: frozenset[str] = field(default_factory=frozenset)

@@ -1,0 +1,191 @@
+"""Validation errors as problems at their file, line and column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from assay.errors import Problem, SpecError
+from assay.spec.document import Document, Steps
+from assay.spec.nearest import listing, nearest
+from assay.spec.placeholder import has_placeholder
+from assay.spec.source import problem_in
+from assay.spec.walk import strings
+from assay.spec.words import choice_meant, described, expected_of, quoted, said
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A validation error at the value it is about."""
+
+    steps: Steps
+    value: Any
+    error: Mapping[str, Any]
+
+    @property
+    def type(self) -> str:
+        return str(self.error["type"])
+
+    @property
+    def field(self) -> str:
+        """The field that is missing or unknown."""
+        return str(self.error["loc"][-1])
+
+
+class Checker:
+    """Validates parts of a document one by one and collects what is wrong with each.
+
+    `texts` holds the text of values that came from a lone `<< config.x >>`: a text field takes that.
+    """
+
+    def __init__(self, document: Document, texts: Mapping[Steps, str] | None = None) -> None:
+        self.document = document
+        self.problems: list[Problem] = []
+        self._texts = texts or {}
+
+    def report(self, message: str, steps: Steps, suggestion: str | None = None, *, key: bool = False) -> None:
+        """Note a problem at a value (or its key)."""
+        self.problems.append(self.document.problem(message, steps, suggestion, key=key))
+
+    def validated(self, model: type[Model], node: Any, steps: Steps, what: str) -> Model | None:
+        """The node as a model, or None and its problems noted."""
+        try:
+            return model.model_validate(node)
+        except SpecError as error:
+            self.problems += [self._placed(problem, steps) for problem in error.problems]
+            return None
+        except ValidationError as error:
+            faults = [_fault(node, each) for each in error.errors(include_url=False)]
+        mended = self._with_texts(node, steps, faults)
+        if mended is not None:
+            return self.validated(model, mended, steps, what)
+        self.problems += self._told(model, node, steps, what, faults)
+        return None
+
+    def _placed(self, problem: Problem, steps: Steps) -> Problem:
+        if problem.place is not None and problem.source_line is not None:
+            return problem
+        found = self.document.problem(problem.message, steps, problem.suggestion)
+        if problem.place is None:
+            return found
+        source = self.document.sources.get(problem.place.file)
+        if source is None:
+            return problem
+        return problem_in(self.document.sources, problem.message, problem.place, problem.suggestion)
+
+    def _with_texts(self, node: Any, steps: Steps, faults: list[Fault]) -> Any:
+        """The node with text where a text field was given a parameter of another type; None without change."""
+        wanted = {
+            fault.steps: self._texts[(*steps, *fault.steps)]
+            for fault in faults
+            if fault.type == "string_type" and (*steps, *fault.steps) in self._texts
+            if not isinstance(fault.value, str)
+        }
+        return _replaced(node, wanted) if wanted else None
+
+    def _told(
+        self, model: type[BaseModel], node: Any, steps: Steps, what: str, faults: list[Fault]
+    ) -> Iterator[Problem]:
+        unknown = [fault for fault in faults if fault.type == "extra_forbidden"]
+        near = {fault.steps: nearest(fault.field, _field_names(model, fault.error["loc"])) for fault in unknown}
+        meant = {(*at[:-1], name) for at, name in near.items()}
+        for at, group in _grouped(faults).items():
+            fault = group[0]
+            place = (*steps, *at)
+            if fault.type == "extra_forbidden":
+                inside = what if len(at) == 1 else str(at[-2])
+                known = _field_names(model, fault.error["loc"])
+                more = "" if near[at] else f"; known: {listing(known)}"
+                message = f'unknown field "{fault.field}" in {inside}{more}'
+                yield self.document.problem(message, place, near[at], key=True)
+            elif fault.type == "missing":
+                for each in group:
+                    if (*at, each.field) not in meant:
+                        inside = str(at[-1]) if at and isinstance(at[-1], str) else what
+                        yield self.document.problem(f'missing field "{each.field}" in {inside}', place)
+            elif not _is_open(fault.value):
+                yield self._wrong_value(group, place)
+
+    def _wrong_value(self, group: list[Fault], place: Steps) -> Problem:
+        fault = group[0]
+        expected = list(dict.fromkeys(filter(None, (expected_of(each.error) for each in group))))
+        if not expected:
+            name = f"{place[-1]}: " if place and isinstance(place[-1], str) and fault.steps else ""
+            return self.document.problem(f"{name}{said(fault.error)}", place)
+        message = f"expected {' or '.join(expected)}, got {described(fault.value)}"
+        if place and isinstance(place[-1], str):
+            message = f"{place[-1]}: {message}"
+        cure = quoted(fault.value, self.document.spot(place).written) if "text" in expected else None
+        if cure is not None:
+            message = f"{message}; {cure}"
+        return self.document.problem(message, place, choice_meant(fault.error))
+
+
+def _fault(node: Any, error: Mapping[str, Any]) -> Fault:
+    """The error at the way that the data really has: tags of unions are dropped from `loc`."""
+    steps: list[str | int] = []
+    value = node
+    for part in error["loc"]:
+        if _has(value, part):
+            value = value[part]
+            steps.append(part)
+    return Fault(tuple(steps), value, error)
+
+
+def _has(value: Any, part: Any) -> bool:
+    if isinstance(value, list):
+        return isinstance(part, int) and part < len(value)
+    return isinstance(value, dict) and part in value
+
+
+def _grouped(faults: list[Fault]) -> dict[Steps, list[Fault]]:
+    """Faults by place; where one branch of a union came deeper, only the deepest speak."""
+    groups: dict[Steps, list[Fault]] = {}
+    for fault in faults:
+        groups.setdefault(fault.steps, []).append(fault)
+    for at in list(groups):
+        deeper = any(len(other) > len(at) and other[: len(at)] == at for other in groups)
+        if deeper and all(expected_of(fault.error) is not None for fault in groups[at]):
+            del groups[at]
+    return groups
+
+
+def _is_open(value: Any) -> bool:
+    """Whether a placeholder without a value is (in) the value: its cause is reported elsewhere."""
+    return any(has_placeholder(text) for _, text in strings(value))
+
+
+def _replaced(node: Any, texts: Mapping[Steps, str], at: Steps = ()) -> Any:
+    if at in texts:
+        return texts[at]
+    if isinstance(node, dict):
+        return {name: _replaced(value, texts, (*at, name)) for name, value in node.items()}
+    if isinstance(node, list):
+        return [_replaced(value, texts, (*at, i)) for i, value in enumerate(node)]
+    return node
+
+
+def _field_names(model: type[BaseModel], loc: tuple[Any, ...]) -> list[str]:
+    """The fields known where an unknown one stands."""
+    models = {model}
+    for part in loc[:-1]:
+        inside = {
+            found
+            for each in models
+            if part in each.model_fields
+            for found in _models_in(each.model_fields[part].annotation)
+        }
+        models = inside or models
+    return sorted({name for each in models for name in each.model_fields})
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from _models_in(argument)

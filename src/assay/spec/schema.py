@@ -1,0 +1,81 @@
+"""JSON Schema of the files, made from what the registry knows: editors complete and check with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel
+
+from assay.registry import Registry, Shelf
+from assay.spec.parameters import PARAMETERS
+from assay.spec.task import DatasetFile, Task
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def task_schema(registry: Registry) -> dict[str, Any]:
+    """The schema of task files."""
+    made = _Schema(Task, "task")
+    metrics = made.union(registry.metrics)
+    scorers = made.union(registry.scorers)
+    for reference in scorers["anyOf"]:
+        fields = made.definition(reference)["properties"]
+        fields["metrics"] = {"anyOf": [{"type": "array", "items": metrics}, {"type": "null"}]}
+    definition = made.definitions["Definition"]["properties"]
+    definition["scorers"] = {"type": "array", "items": scorers}
+    definition["solver"] = made.union(registry.solvers)
+    definition["dataset"] = _dataset_reference(made.union(registry.sources))
+    made.schema["properties"]["config_spec"] = {"type": "array", "items": made.models(PARAMETERS.values())}
+    return made.schema
+
+
+def dataset_schema(registry: Registry) -> dict[str, Any]:
+    """The schema of dataset files."""
+    made = _Schema(DatasetFile, "dataset")
+    made.schema["properties"]["source"] = made.union(registry.sources)
+    return made.schema
+
+
+def schemas(registry: Registry) -> dict[str, dict[str, Any]]:
+    """All schemas by the kind of file."""
+    return {"task": task_schema(registry), "dataset": dataset_schema(registry)}
+
+
+def _dataset_reference(source: dict[str, Any]) -> dict[str, Any]:
+    key = {"type": "string", "pattern": "^[a-zA-Z0-9_-]+$|^<< config\\.[a-zA-Z0-9_-]+ >>$"}
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {
+            "key": key,
+            "keys": {"type": "array", "items": key},
+            "source": {"anyOf": [source, {"type": "string"}]},
+        },
+    }
+
+
+class _Schema:
+    """A schema that takes in the schemas of other models."""
+
+    def __init__(self, model: type[BaseModel], title: str) -> None:
+        self.schema: dict[str, Any] = {"$schema": _DIALECT, **_of(model), "title": title}
+        self.definitions: dict[str, Any] = self.schema.setdefault("$defs", {})
+
+    def union(self, shelf: Shelf) -> dict[str, Any]:
+        return self.models(kind.settings for kind in shelf.values())
+
+    def models(self, models: Any) -> dict[str, Any]:
+        return {"anyOf": [self._reference(model) for model in models]}
+
+    def definition(self, reference: dict[str, Any]) -> Any:
+        return self.definitions[reference["$ref"].removeprefix("#/$defs/")]
+
+    def _reference(self, model: type[BaseModel]) -> dict[str, Any]:
+        schema = _of(model)
+        self.definitions.update(schema.pop("$defs", {}))
+        self.definitions[model.__name__] = schema
+        return {"$ref": f"#/$defs/{model.__name__}"}
+
+
+def _of(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema()

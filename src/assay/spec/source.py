@@ -1,0 +1,86 @@
+"""Files as text: read once, within limits, and quoted in errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from assay.errors import Place, Problem, SpecError
+from assay.spec.nearest import nearest
+
+MOST_BYTES = 16 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that was read: where it lies, how errors name it, and its text."""
+
+    path: Path
+    file: str
+    text: str
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.split("\n")
+
+    def problem(self, message: str, line: int = 1, column: int = 1) -> Problem:
+        """A problem at a line and column of this file, both from 1."""
+        return problem_in({self.file: self}, message, Place(self.file, line, column))
+
+
+def shown(path: Path) -> str:
+    """The path as a person would type it: relative to the current folder when it lies below it."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return str(path)
+
+
+def read_source(path: Path) -> Source:
+    """The text of a file, or a SpecError that says why it cannot be had."""
+    file = shown(path)
+    try:
+        if path.is_dir():
+            raise SpecError(f"{file} is a folder; expected a file")
+        size = path.stat().st_size
+        if size > MOST_BYTES:
+            raise SpecError(f"{file} has {size:,} bytes; at most {MOST_BYTES:,} are read")
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise SpecError(Problem(message=f"there is no file {file}", suggestion=_sibling(path))) from None
+    except (OSError, ValueError) as error:
+        raise SpecError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    return Source(path, file, _decoded(content, file))
+
+
+def _decoded(content: bytes, file: str) -> str:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = content[: error.start]
+        line = before.count(b"\n") + 1
+        column = len(before.rsplit(b"\n", 1)[-1].decode("utf-8", "replace")) + 1
+        message = f"not UTF-8 text (byte 0x{content[error.start]:02x}); save the file as UTF-8"
+        raise SpecError(Problem(message=message, place=Place(file, line, column))) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _sibling(path: Path) -> str | None:
+    try:
+        found = nearest(path.name, sorted(p.name for p in path.parent.iterdir() if p.is_file()))
+    except (OSError, ValueError):
+        return None
+    return None if found is None else shown(path.with_name(found))
+
+
+def problem_in(
+    sources: Mapping[str, Source], message: str, place: Place | None, suggestion: str | None = None
+) -> Problem:
+    """A problem with its line quoted from the files that were read."""
+    line = None
+    source = sources.get(place.file) if place is not None else None
+    if source is not None and place is not None and place.line <= len(source.lines):
+        line = source.lines[place.line - 1][:400]
+    return Problem(message=message, place=place, suggestion=suggestion, source_line=line)

@@ -1,0 +1,104 @@
+"""The shape of a task file; its dataset, solver, scorers and metrics are checked one by one elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from assay.spec.fields import Key, Settings
+
+
+class Aggregator(Settings):
+    """How the scores of several trials become one."""
+
+    function: Literal["mean", "min", "max", "pass@k", "pass^k"]
+    k: int | None = Field(default=None, ge=1)
+    score_name: str | None = None
+
+    @model_validator(mode="after")
+    def _k_where_it_is_used(self) -> Aggregator:
+        if self.function in ("pass@k", "pass^k") and self.k is None:
+            raise ValueError(f'{self.function} needs "k"')
+        return self
+
+
+class ScoreAggregator(Settings):
+    """The aggregator of one score."""
+
+    score_name: str
+    aggregator: Aggregator
+
+
+class Trials(Settings):
+    """Every sample answered several times."""
+
+    num_trials: int = Field(ge=2)
+    score_aggregators: list[ScoreAggregator] | None = None
+
+
+class Action(Settings):
+    """What happens to samples whose scores match a filter."""
+
+    key: Key
+    action: Literal["exclude_from_metrics"]
+    filter: Any
+
+
+class Definition(Settings):
+    """What a task does: where samples come from, how they are answered, how answers are scored."""
+
+    type: Literal["benchmark_task"] = "benchmark_task"
+    dataset: dict[str, Any] | None = None
+    solver: dict[str, Any] | None = None
+    scorers: list[Any] = Field(default_factory=list)
+    trials: Trials | None = None
+    actions: list[Action] = Field(default_factory=list)
+    evaluated_entity_type: Any = None
+
+
+class SystemDefinition(Settings):
+    """A task that gathers evidence by code instead of asking a model."""
+
+    type: Literal["system_task"]
+    compute_evidence_snippet: str
+    evaluated_entity_type: Any = None
+
+
+class Task(Settings):
+    """A task file."""
+
+    key: Key
+    display_name: str
+    description: str
+    long_description: str | None = None
+    tags: list[Any] = Field(default_factory=list)
+    tasks: list[Literal["chat_completion", "embeddings", "custom"]] = Field(default_factory=list)
+    config_spec: list[Any] = Field(default_factory=list)
+    definition: Definition
+
+
+class GeneratorSpecification(Settings):
+    """A dataset that a generator makes."""
+
+    dataset_generator_key: Key
+    dataset_generator_config: dict[str, Any] | None = None
+    num_samples: int = Field(ge=1)
+    debug: bool = False
+
+
+class DatasetFile(Settings):
+    """A dataset file: its source, or how it is generated."""
+
+    key: Key
+    display_name: str
+    description: str | None = None
+    tags: list[Any] = Field(default_factory=list)
+    source: dict[str, Any] | None = None
+    generator_specification: GeneratorSpecification | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> DatasetFile:
+        if (self.source is None) == (self.generator_specification is None):
+            raise ValueError('a dataset has either "source" or "generator_specification"')
+        return self

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 FailureKind = Literal[
     "parse",
@@ -181,6 +181,93 @@ class Turn:
             assistant_messages=part.assistant_messages,
             function_calls=part.function_calls,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How a model is to choose its words; None leaves a parameter to the provider."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] | None = None
+    reasoning_effort: str | None = None
+
+
+CallPurpose = Literal["answer", "judge"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One question to a model: the whole conversation so far, and all that decides the reply.
+
+    `repeat` is the trial; `occurrence` tells identical questions apart when the model answers at random.
+    `body` replaces the messages for inputs that are not a conversation.
+    """
+
+    messages: tuple[Item, ...] = ()
+    sampling: Sampling = Sampling()
+    schema: Mapping[str, Any] | None = None
+    purpose: CallPurpose = "answer"
+    repeat: int = 0
+    occurrence: int = 0
+    body: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a model said. `items` holds the reply as it joins the conversation.
+
+    A reply without content has text None; a refusal says why. `cost_usd` is None when the price is unknown.
+    """
+
+    text: str | None
+    refusal: str | None = None
+    items: tuple[Item, ...] = ()
+    usage: Usage = Usage()
+    finish_reason: str | None = None
+    reasoning: str | None = None
+    logprobs: Any = None
+    latency_s: float = 0.0
+    cost_usd: Decimal | None = None
+    cached: bool = False
+    key: bytes = b""
+
+
+class Ask(Protocol):
+    """How solvers and judges reach a model: the task's own, or another by its key."""
+
+    async def __call__(self, request: Request, model: str | None = None) -> Reply: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """A model's answer to a sample, and the conversation that led to it."""
+
+    answer: str
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaidCall:
+    """A reply that was paid for, with all that is kept of it."""
+
+    key: bytes
+    model: str
+    purpose: CallPurpose
+    request: bytes
+    reply: Reply
+
+
+class CallMemory(Protocol):
+    """Where replies are kept: the store, behind what is on its way there."""
+
+    def get(self, key: bytes) -> Reply | None:
+        """The reply kept under this key, if any."""
+
+    def keep(self, call: PaidCall) -> None:
+        """Keep a reply; it is durable a moment later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

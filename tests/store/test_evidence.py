@@ -24,6 +24,7 @@ def columns(positions):
         inputs=[f'{{"x":{p}}}' for p in positions],
         outputs=[f"out{p}" for p in positions],
         traces=[None] * n,
+        calls=[None] * n,
     )
 
 

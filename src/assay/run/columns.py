@@ -1,39 +1,56 @@
-"""The columns that templates read, checked against the data before a run."""
+"""The columns that a task reads, checked against the data before a run."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
 from assay.errors import Problem
-from assay.spec import LoadedDataset, LoadedTask
-from assay.spec.fields import Template
-from assay.template import check_syntax, columns_read
+from assay.scorer.common import needs_answer
+from assay.spec import LoadedTask
+from assay.spec.fields import ColumnName, Located, Template
+from assay.spec.nearest import listing, nearest
+from assay.spec.source import problem_in
+from assay.template import check_syntax, columns_read, has_placeholder
 
-ROWS_LOOKED_AT = 1_000
 
-
-def column_problems(loaded: LoadedTask, rows: Sequence[Mapping[str, Any]], dataset: LoadedDataset) -> Iterator[Problem]:
+def column_problems(loaded: LoadedTask, rows: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
     """A problem for every template that cannot work, or reads a column which none of the rows has."""
-    there = {name for row in rows for name in row} | {"sample_id"}
-    for template in _templates(loaded):
-        if "<< config." in template:
+    there = {name for row in rows for name in row}
+    sources = loaded.document.sources
+    for text in _texts(loaded):
+        if has_placeholder(text):
             continue
-        wrong = check_syntax(template)
+        wrong = check_syntax(text) if isinstance(text, Template) else None
         if wrong is not None:
-            yield Problem(message=wrong, place=template.place)
-            continue
-        if not rows:
-            continue
-        for use in columns_read(template):
-            if use.name not in there:
-                yield _missing(template, use.name, there, dataset)
+            yield problem_in(sources, f"not a template: {wrong}", text.place)
+        elif rows:
+            for name in _columns(text):
+                if name not in there and name != "sample_id":
+                    message = f'the dataset has no column "{name}"; it has {listing(there)}'
+                    yield problem_in(sources, message, text.place, nearest(name, there))
 
 
-def _templates(loaded: LoadedTask) -> Iterator[Template]:
+def answer_problems(loaded: LoadedTask) -> Iterator[Problem]:
+    """A problem for every scorer that wants an answer in a task where nothing answers."""
+    if loaded.solver is not None or loaded.task.definition.solver is not None:
+        return
+    for scorer in loaded.scorers:
+        if needs_answer(scorer.settings):
+            message = f"{scorer.kind.name} scores the answer, but the task has no solver: add one, or give `value`"
+            yield problem_in(loaded.document.sources, message, scorer.place)
+
+
+def _columns(text: Located) -> list[str]:
+    if isinstance(text, Template):
+        return [use.name for use in columns_read(text)]
+    return [str(text)]
+
+
+def _texts(loaded: LoadedTask) -> Iterator[Located]:
+    """Every template and column name in the settings of a task."""
     if loaded.solver is not None:
         yield from _inside(loaded.solver.settings)
     for scorer in loaded.scorers:
@@ -42,9 +59,8 @@ def _templates(loaded: LoadedTask) -> Iterator[Template]:
             yield from _inside(metric.settings)
 
 
-def _inside(value: Any) -> Iterator[Template]:
-    """Every template in settings, however deep."""
-    if isinstance(value, Template):
+def _inside(value: Any) -> Iterator[Located]:
+    if isinstance(value, Template | ColumnName):
         yield value
     elif isinstance(value, BaseModel):
         for name in type(value).model_fields:
@@ -55,13 +71,3 @@ def _inside(value: Any) -> Iterator[Template]:
     elif isinstance(value, dict):
         for entry in value.values():
             yield from _inside(entry)
-
-
-def _missing(template: Template, name: str, there: set[str], dataset: LoadedDataset) -> Problem:
-    nearest = difflib.get_close_matches(name, sorted(there), n=1)
-    listed = ", ".join(sorted(there - {"sample_id"})[:12])
-    return Problem(
-        message=f'the dataset has no column "{name}" (it has {listed})',
-        place=template.place,
-        suggestion=nearest[0] if nearest else None,
-    )

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from assay.metric.compute import compute
+from assay.metric.compute import compute, fields_of, labels_of
 from assay.metric.table import Table, TableBuilder
 from assay.spec import LoadedScorer
 from assay.spec.fields import MetricSpec
@@ -42,19 +42,9 @@ def scorer_report(
     )
 
 
-def fields_of(settings: MetricSpec) -> tuple[str, ...]:
-    """The score fields that a metric reads."""
-    named = settings.model_dump()
-    return tuple(
-        value
-        for name, value in named.items()
-        if isinstance(value, str) and (name == "field" or name.startswith("field_") or name.endswith("_field"))
-    )
-
-
 def _table(store: Store, rows_of: int, slot: int, scorer: LoadedScorer, specs: Sequence[MetricSpec]) -> Table:
-    fields = {name for settings in specs for name in fields_of(settings)}
-    labels = {label for settings in specs for label in (settings.group_by, settings.cluster_by) if label is not None}
+    fields = {name for settings in specs for name in fields_of(settings).values()}
+    labels = {label for settings in specs for label in labels_of(settings)}
     builder = TableBuilder(fields, labels, ranges=scorer.kind.ranges)
     known = scorer.kind.values
     metadata = known is None or not fields <= set(known)

@@ -12,9 +12,9 @@ import orjson
 
 from assay import __version__
 from assay.dataset.open import fingerprint, first_rows
-from assay.errors import Problem, SpecError
+from assay.errors import Place, Problem, SpecError
 from assay.registry import Registry
-from assay.run.columns import column_problems
+from assay.run.columns import answer_problems, column_problems
 from assay.spec import LoadedDataset, LoadedTask, load_dataset, load_task
 
 
@@ -53,7 +53,7 @@ def inspect_task(
 ) -> tuple[LoadedTask, LoadedDataset | None, list[Problem]]:
     """Load a task and its dataset and find everything wrong with them, columns included."""
     loaded = load_task(path, registry, config=options.config, strict=strict, allow_outside=options.allow_outside)
-    problems = list(loaded.problems)
+    problems = [*loaded.problems, *answer_problems(loaded)]
     dataset = loaded.dataset
     try:
         if options.dataset is not None:
@@ -61,10 +61,10 @@ def inspect_task(
         if dataset is not None:
             jail = None if options.allow_outside else loaded.document.root
             rows = first_rows(dataset.kind, dataset.settings, dataset.folder, root=jail)
-            problems += column_problems(loaded, rows, dataset)
+            problems += column_problems(loaded, rows)
     except SpecError as error:
         problems += error.problems
-    return loaded, dataset, problems
+    return loaded, dataset, sorted(dict.fromkeys(problems), key=lambda problem: problem.place or Place(""))
 
 
 def prepare(path: Path, registry: Registry, options: Options) -> Plan:
@@ -81,14 +81,16 @@ def prepare(path: Path, registry: Registry, options: Options) -> Plan:
         "scorers": [scorer.key for scorer in loaded.scorers],
         "config": dict(loaded.config),
         "dataset": {
-            "settings": dataset.settings.model_dump(mode="json"),
+            "source": dataset.written,
             "sha256": fingerprint(dataset.kind, dataset.settings, dataset.folder, root=jail),
         },
         "model": options.model,
         "limit": options.limit,
         "seed": options.seed,
     }
-    text = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)
+    # names and descriptions may change without changing a number
+    deciding = {**spec, "task": {name: loaded.resolved.get(name) for name in ("key", "definition")}}
+    text = orjson.dumps(deciding, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
     return Plan(
         loaded=loaded,
         dataset=dataset,

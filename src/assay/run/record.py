@@ -1,8 +1,8 @@
-"""Score a solved batch and commit it: samples, scores and failures in one transaction."""
+"""Score a solved batch and commit it: samples, scores, failures and replies in one transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import orjson
@@ -10,17 +10,24 @@ import orjson
 from assay.run.encode import RowEncoder
 from assay.spec import LoadedScorer
 from assay.store import evidence, runs
+from assay.store.calls import write_calls
 from assay.store.store import Store
-from assay.types import Failure, Rows, ScoreColumns
+from assay.types import Failure, Outcome, PaidCall, Rows, Score, ScoreColumns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solved:
-    """A batch after its solver: every row, and by their places those that got no answer."""
+    """A batch after its solver: every row, and by their places those that got no answer.
+
+    `judged` holds what scorers that ask a model said, by slot, one outcome a row.
+    """
 
     rows: Rows
     inputs: Sequence[str]
+    trials: Sequence[int] | None = None
+    calls: Sequence[str | None] | None = None
     failures: dict[int, Failure] = field(default_factory=dict)
+    judged: Mapping[int, Sequence[Outcome]] = field(default_factory=dict)
 
 
 class Recorder:
@@ -32,26 +39,36 @@ class Recorder:
         self._scorers = scorers
         self._encoders = [(RowEncoder(), RowEncoder()) for _ in scorers]
 
-    def record(self, solved: Solved, *, cursor: int) -> int:
+    def record(self, solved: Solved, *, cursor: int, paid: Sequence[PaidCall] = ()) -> int:
         """Score and commit a batch; says how many failures it holds."""
         answered = without(solved.rows, solved.failures)
-        scored = [scorer.kind.function(scorer.settings, answered) for scorer in self._scorers]
+        scored = [self._score(slot, solved, answered) for slot in range(1, len(self._scorers) + 1)]
+        run_no, rows = self._run_no, solved.rows
         with self._store.begin() as connection:
-            evidence.write_samples(connection, self._run_no, _sample_columns(solved))
-            rows = solved.rows
+            if paid:
+                write_calls(connection, run_no, paid)
+            evidence.write_samples(connection, run_no, _sample_columns(solved))
             failed = [(rows.positions[place], failure) for place, failure in solved.failures.items()]
-            evidence.write_failures(connection, self._run_no, 0, failed)
+            evidence.write_failures(connection, run_no, 0, failed)
             for slot, columns in enumerate(scored, start=1):
                 kept = without(answered, columns.failures)
-                values, metadata = self._encode(slot - 1, columns, len(answered))
-                evidence.write_scores(connection, self._run_no, slot, kept.positions, values, metadata)
+                values, metadata = self._encode(slot, columns, len(answered))
+                evidence.write_scores(connection, run_no, slot, kept.positions, values, metadata)
                 lost = [(answered.positions[place], failure) for place, failure in columns.failures.items()]
-                evidence.write_failures(connection, self._run_no, slot, lost)
-            runs.advance(connection, self._run_no, cursor)
+                evidence.write_failures(connection, run_no, slot, lost)
+            runs.advance(connection, run_no, cursor)
         return len(solved.failures) + sum(len(columns.failures) for columns in scored)
 
-    def _encode(self, scorer: int, columns: ScoreColumns, n: int) -> tuple[list[str], list[str]]:
-        for_values, for_metadata = self._encoders[scorer]
+    def _score(self, slot: int, solved: Solved, answered: Rows) -> ScoreColumns:
+        if slot in solved.judged:
+            outcomes = solved.judged[slot]
+            return _columns([o for place, o in enumerate(outcomes) if place not in solved.failures])
+        scorer = self._scorers[slot - 1]
+        columns: ScoreColumns = scorer.kind.function(scorer.settings, answered)
+        return columns
+
+    def _encode(self, slot: int, columns: ScoreColumns, n: int) -> tuple[list[str], list[str]]:
+        for_values, for_metadata = self._encoders[slot - 1]
         values = for_values.encode(columns.values, n)
         metadata = for_metadata.encode(columns.metadata, n)
         if not columns.failures:
@@ -60,7 +77,7 @@ class Recorder:
         return [values[place] for place in keep], [metadata[place] for place in keep]
 
 
-def without(rows: Rows, failures: dict[int, Failure]) -> Rows:
+def without(rows: Rows, failures: Mapping[int, Failure]) -> Rows:
     """The rows that did not fail."""
     if not failures:
         return rows
@@ -74,19 +91,33 @@ def without(rows: Rows, failures: dict[int, Failure]) -> Rows:
     )
 
 
+def _columns(outcomes: Sequence[Outcome]) -> ScoreColumns:
+    """Single outcomes as columns; a value that a score lacks is None."""
+    scores = [outcome if isinstance(outcome, Score) else None for outcome in outcomes]
+    values = {name: None for score in scores if score for name in score.values}
+    metadata = {name: None for score in scores if score for name in score.metadata}
+    return ScoreColumns(
+        values={name: [score and score.values.get(name) for score in scores] for name in values},
+        metadata={name: [score and score.metadata.get(name) for score in scores] for name in metadata},
+        failures={place: outcome for place, outcome in enumerate(outcomes) if isinstance(outcome, Failure)},
+    )
+
+
 def _sample_columns(solved: Solved) -> evidence.SampleColumns:
     rows = solved.rows
-    outputs: Sequence[str | None] = [None] * len(rows) if rows.answers is None else rows.answers
+    n = len(rows)
+    outputs: Sequence[str | None] = [None] * n if rows.answers is None else rows.answers
     if solved.failures:
         outputs = [None if place in solved.failures else text for place, text in enumerate(outputs)]
-    traces: Sequence[str | None] = [None] * len(rows)
+    traces: Sequence[str | None] = [None] * n
     if rows.traces is not None:
-        traces = [orjson.dumps(trace.items).decode() for trace in rows.traces]
+        traces = [orjson.dumps(trace.items).decode() if trace.items else None for trace in rows.traces]
     return evidence.SampleColumns(
         positions=rows.positions,
         ids=rows.ids,
-        trials=[0] * len(rows),
+        trials=[0] * n if solved.trials is None else solved.trials,
         inputs=solved.inputs,
         outputs=outputs,
         traces=traces,
+        calls=[None] * n if solved.calls is None else solved.calls,
     )

@@ -70,7 +70,7 @@ def _new_run(plan: Plan) -> NewRun:
         file=str(plan.loaded.document.path),
         model=plan.options.model,
         seed=plan.options.seed,
-        spec=orjson.dumps(plan.spec).decode(),
+        spec=orjson.dumps(plan.spec, option=orjson.OPT_NON_STR_KEYS, default=str).decode(),
     )
 
 

@@ -70,7 +70,7 @@ class Task(Settings):
 
     key: Key
     display_name: str
-    description: str
+    description: str = ""
     long_description: str | None = None
     tags: list[Any] = Field(default_factory=list)
     tasks: list[Literal["chat_completion", "embeddings", "custom"]] = Field(default_factory=list)

@@ -26,6 +26,7 @@ class SampleColumns:
     inputs: Sequence[str]
     outputs: Sequence[str | None]
     traces: Sequence[str | None]
+    calls: Sequence[str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,7 @@ class StoredSample:
     input: str
     output: str | None
     trace: str | None
+    calls: str | None
     scores: dict[int, tuple[str, str | None]]
     failures: dict[int, Failure]
 
@@ -46,7 +48,7 @@ def write_samples(connection: Connection, run_no: int, rows: SampleColumns) -> N
     insert_many(
         connection,
         "samples",
-        6,
+        7,
         zip(
             _keys(run_no, rows.positions, 0),
             rows.ids,
@@ -54,6 +56,7 @@ def write_samples(connection: Connection, run_no: int, rows: SampleColumns) -> N
             rows.inputs,
             rows.outputs,
             rows.traces,
+            rows.calls,
             strict=True,
         ),
     )
@@ -205,6 +208,7 @@ def _stored(row: Any, score_rows: Said, failure_rows: Said) -> StoredSample:
         input=row.input,
         output=row.output,
         trace=row.trace,
+        calls=row.calls,
         scores=score_rows.get(row.id, {}),
         failures=failure_rows.get(row.id, {}),
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Integer, MetaData, String, Table, Text
+from sqlalchemy import BigInteger, Column, Float, Integer, LargeBinary, MetaData, String, Table, Text
 
-SCHEMA_VERSION = "0001"
+SCHEMA_VERSION = "0002"
 
 metadata = MetaData()
 
@@ -44,7 +44,9 @@ samples = Table(
     Column("input", Text, nullable=False),
     Column("output", Text),
     Column("trace", Text),
+    Column("calls", Text),
 )
+"""`calls` lists the keys of the replies that the sample used, and which of them came from the cache."""
 
 scores = Table(
     "scores",
@@ -73,4 +75,20 @@ metrics = Table(
     Column("metric", Text, nullable=False),
     Column("type", Text, nullable=False),
     Column("document", Text, nullable=False),
+)
+
+calls = Table(
+    "calls",
+    metadata,
+    Column("key", LargeBinary, primary_key=True),
+    Column("run_no", Integer, nullable=False, index=True),
+    Column("model", Text, nullable=False),
+    Column("purpose", Text, nullable=False),
+    Column("request", LargeBinary, nullable=False),
+    Column("reply", Text, nullable=False),
+    Column("prompt_tokens", Integer, nullable=False),
+    Column("completion_tokens", Integer, nullable=False),
+    Column("cost_usd", Text),
+    Column("latency_s", Float),
+    Column("created_at", Text, nullable=False),
 )

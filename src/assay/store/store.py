@@ -40,13 +40,16 @@ class Store:
         self.engine.dispose()
 
 
-def insert_many(connection: Connection, table: str, width: int, rows: Iterable[Sequence[Any]]) -> None:
+def insert_many(
+    connection: Connection, table: str, width: int, rows: Iterable[Sequence[Any]], *, replace: bool = False
+) -> None:
     """Write rows in bulk through the driver: no object a row in between."""
     mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
     places = ", ".join([mark] * width)
     cursor = connection.connection.cursor()
     try:
-        cursor.executemany(f"INSERT INTO {table} VALUES ({places})", rows)  # type: ignore[arg-type]  # noqa: S608
+        verb = "REPLACE" if replace else "INSERT"
+        cursor.executemany(f"{verb} INTO {table} VALUES ({places})", rows)  # type: ignore[arg-type]  # noqa: S608
     finally:
         cursor.close()
 

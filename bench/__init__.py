@@ -1,0 +1,1 @@
+"""What assay costs, as ratios measured side by side in one go: `make bench`, or `python -m bench NAME...`."""

@@ -1,0 +1,26 @@
+"""Print every ratio with its budget; names choose among them."""
+
+from __future__ import annotations
+
+import sys
+
+from bench import bootstrap, recorded, startup
+
+PARTS = {"startup": startup.measure, "recorded": recorded.measure, "bootstrap": bootstrap.measure}
+
+
+def main(names: list[str]) -> None:
+    unknown = set(names) - set(PARTS)
+    if unknown:
+        sys.exit(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    print(f"{'measured':>10} {'budget':>8}  what")
+    for name in names or PARTS:
+        for line in PARTS[name]():
+            budget = "" if line.budget is None else f"{line.budget:g} {line.unit}"
+            over = " OVER BUDGET" if line.budget is not None and line.ratio > line.budget else ""
+            detail = f" ({line.detail})" if line.detail else ""
+            print(f"{line.ratio:>8.2f} {line.unit:<1} {budget:>8}  {line.what}{detail}{over}", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,40 @@
+"""How long until assay does anything: `--help` beside a bare click program, and the imports of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bench.measure import Line, best
+
+BARE = """
+import click
+@click.group()
+def cli():
+    "A bare program."
+@cli.command()
+@click.argument("file")
+def run(file):
+    "Run a file."
+cli(["--help"])
+"""
+
+
+def measure() -> Iterator[Line]:
+    """`assay --help` and the imports behind `assay run`."""
+    bare = best(7, "-c", BARE)
+    helped = best(7, "-m", "assay", "--help")
+    yield Line(
+        what="assay --help / a bare click program's --help (CPU)",
+        ratio=helped.cpu_s / bare.cpu_s,
+        budget=1.5,
+        detail=f"{helped.cpu_s * 1000:.0f} ms / {bare.cpu_s * 1000:.0f} ms",
+    )
+    nothing = best(5, "-c", "pass")
+    imported = best(5, "-c", "import assay.run.api")
+    yield Line(
+        what="imports of assay run (CPU beyond a bare interpreter)",
+        ratio=imported.cpu_s - nothing.cpu_s,
+        budget=0.6,
+        unit="s",
+        detail=f"{imported.cpu_s:.2f} s - {nothing.cpu_s:.2f} s",
+    )

@@ -1,0 +1,1 @@
+"""Asking models: one client protocol, wire dialects, and policies wrapped around them."""

@@ -1,0 +1,54 @@
+"""Nothing is asked twice: replies are remembered under their keys, and twins in flight share one call."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from decimal import Decimal
+
+from assay.model.client import Client
+from assay.model.key import call_key, canonical
+from assay.types import CallMemory, PaidCall, Reply, Request
+
+
+class Remembered:
+    """A client that looks into the memory first and keeps what it pays for."""
+
+    def __init__(self, client: Client, memory: CallMemory, prefix: bytes) -> None:
+        self.name = client.name
+        self._client = client
+        self._memory = memory
+        self._prefix = prefix
+        self._running: dict[bytes, asyncio.Future[Reply]] = {}
+
+    async def ask(self, request: Request) -> Reply:
+        content = canonical(request)
+        key = call_key(self._prefix, content)
+        known = self._memory.get(key)
+        if known is not None:
+            return known
+        running = self._running.get(key)
+        if running is not None:
+            return replace(await asyncio.shield(running), cached=True, cost_usd=Decimal(0))
+        return await self._pay(request, key, content)
+
+    async def _pay(self, request: Request, key: bytes, content: bytes) -> Reply:
+        shared: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._running[key] = shared
+        try:
+            reply = replace(await self._client.ask(request), key=key)
+        except asyncio.CancelledError:
+            shared.cancel()
+            raise
+        except BaseException as error:
+            shared.set_exception(error)
+            # twins that wait see the error; without any, nobody needs to hear of it again
+            shared.exception()
+            raise
+        else:
+            call = PaidCall(key=key, model=self.name, purpose=request.purpose, request=content, reply=reply)
+            self._memory.keep(call)
+            shared.set_result(reply)
+            return reply
+        finally:
+            del self._running[key]

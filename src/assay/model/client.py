@@ -1,0 +1,32 @@
+"""The one thing a model must do, and how it may fail."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from assay.errors import RunError
+from assay.types import Failure, Reply, Request
+
+
+class Client(Protocol):
+    """A model that can be asked. Policies (limit, retry, price, cache) are clients that wrap a client."""
+
+    name: str
+
+    async def ask(self, request: Request) -> Reply:
+        """The model's reply; raises CallError when there is none."""
+        ...
+
+
+class CallError(Exception):
+    """A call that gave no usable reply; becomes the failure of a sample unless a retry helps."""
+
+    def __init__(self, failure: Failure, *, status: int | None = None, retry_after_s: float | None = None) -> None:
+        super().__init__(failure.detail)
+        self.failure = failure
+        self.status = status
+        self.retry_after_s = retry_after_s
+
+
+class ModelRejected(RunError):
+    """The endpoint refuses every call (key, model name, address): asking on would only waste time and money."""

@@ -1,0 +1,41 @@
+"""The key of a call: a digest of all that decides its reply, so that nothing is paid for twice or mixed up."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import orjson
+
+from assay.types import Request, Sampling
+
+_SAMPLING = tuple(field.name for field in fields(Sampling))
+
+
+def endpoint_prefix(identity: Mapping[str, Any]) -> bytes:
+    """What an endpoint adds to every key: provider, address, model, adapter; never a secret."""
+    return orjson.dumps(identity, option=orjson.OPT_SORT_KEYS)
+
+
+def canonical(request: Request) -> bytes:
+    """The request as bytes that are the same for the same content, whatever the order of its keys.
+
+    The occurrence joins only when the model answers at random: at temperature 0 the same question has one answer.
+    """
+    sampling = request.sampling
+    document = {
+        "messages": request.messages,
+        "body": request.body,
+        "sampling": {name: getattr(sampling, name) for name in _SAMPLING},
+        "schema": request.schema,
+        "repeat": request.repeat,
+        "occurrence": 0 if sampling.temperature == 0 else request.occurrence,
+    }
+    return orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+
+
+def call_key(prefix: bytes, content: bytes) -> bytes:
+    """The key under which the reply is kept."""
+    return hashlib.sha256(prefix + b"\n" + content).digest()

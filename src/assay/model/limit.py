@@ -1,0 +1,147 @@
+"""No more at once, and no faster, than the endpoint takes: a client that waits for its turn."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from assay.model.client import CallError, Client
+from assay.types import Reply, Request
+
+CAUTIOUS = 10
+"""How many calls may be in flight before the first one has succeeded."""
+HALVE_EVERY_S = 1.0
+"""Refusals that come within this time belong to one overload: the limit is halved once."""
+BYTES_A_TOKEN = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What an endpoint takes: calls in flight, requests a minute, tokens a minute."""
+
+    concurrent: int = 100
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+
+
+class Pace:
+    """A bucket that fills evenly over a minute; taking from an empty one says how long to wait."""
+
+    def __init__(self, per_minute: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = per_minute / 60
+        # a tenth of a minute's worth may go out at once; the rest is spread
+        self._room = max(per_minute / 10, 1.0)
+        self._level = self._room
+        self._clock = clock
+        self._seen = clock()
+
+    def take(self, amount: float) -> float:
+        """Take an amount now, on credit if need be; the answer is how long to wait before using it."""
+        moment = self._clock()
+        self._level = min(self._room, self._level + (moment - self._seen) * self._rate)
+        self._seen = moment
+        self._level -= amount
+        return max(0.0, -self._level / self._rate)
+
+    def give_back(self, amount: float) -> None:
+        """Correct an earlier guess."""
+        self._level += amount
+
+
+class Limited:
+    """A client that keeps to its limits; starts with care, halves on refusals, and climbs again one by one."""
+
+    def __init__(self, client: Client, limits: Limits) -> None:
+        self.name = client.name
+        self._client = client
+        self._full = limits.concurrent
+        self._allowed = min(CAUTIOUS, limits.concurrent)
+        self._proven = False
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._halved_at = -HALVE_EVERY_S
+        self._requests = Pace(limits.requests_per_minute) if limits.requests_per_minute else None
+        self._tokens = Pace(limits.tokens_per_minute) if limits.tokens_per_minute else None
+        self.in_flight = 0
+
+    @property
+    def allowed(self) -> int:
+        """How many calls may be in flight at the moment."""
+        return self._allowed
+
+    async def ask(self, request: Request) -> Reply:
+        await self._enter()
+        try:
+            guess = await self._keep_pace(request)
+            reply = await self._client.ask(request)
+        except CallError as error:
+            if error.status == 429:
+                self._halve()
+            raise
+        else:
+            self._succeeded()
+            if self._tokens is not None:
+                self._tokens.give_back(guess - reply.usage.prompt_tokens - reply.usage.completion_tokens)
+            return reply
+        finally:
+            self._leave()
+
+    async def _keep_pace(self, request: Request) -> float:
+        wait_s, guess = 0.0, 0.0
+        if self._requests is not None:
+            wait_s = self._requests.take(1)
+        if self._tokens is not None:
+            guess = estimate_tokens(request)
+            wait_s = max(wait_s, self._tokens.take(guess))
+        if wait_s > 0:
+            await asyncio.sleep(wait_s)
+        return guess
+
+    async def _enter(self) -> None:
+        if self.in_flight < self._allowed and not self._waiting:
+            self.in_flight += 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._leave()
+            else:
+                self._waiting.remove(turn)
+            raise
+
+    def _leave(self) -> None:
+        self.in_flight -= 1
+        self._admit()
+
+    def _admit(self) -> None:
+        while self._waiting and self.in_flight < self._allowed:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self.in_flight += 1
+                turn.set_result(None)
+
+    def _succeeded(self) -> None:
+        if not self._proven:
+            self._proven = True
+            self._allowed = self._full
+        elif self._allowed < self._full:
+            self._allowed += 1
+
+    def _halve(self) -> None:
+        moment = time.monotonic()
+        if moment - self._halved_at >= HALVE_EVERY_S:
+            self._halved_at = moment
+            self._allowed = max(1, self._allowed // 2)
+
+
+def estimate_tokens(request: Request) -> float:
+    """Tokens that a call may use at most: its text at four bytes a token, plus what it may write."""
+    size = sum(len(str(item.get("content", "")).encode()) for item in request.messages)
+    if request.body is not None:
+        size += len(str(request.body).encode())
+    return size / BYTES_A_TOKEN + (request.sampling.max_tokens or 0)

@@ -1,0 +1,65 @@
+"""Spending stops before the limit is passed, not after."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from assay.model.client import Client
+from assay.model.limit import estimate_tokens
+from assay.model.price import Prices
+from assay.run.live import BudgetReached
+from assay.run.memory import RunMemory
+from assay.types import Reply, Request, Usage
+
+REPLY_TOKENS = 4_096
+"""What a reply is taken to cost at most when the task sets no max_tokens."""
+
+
+class Purse:
+    """What a run may spend: paid so far, and promised to calls in flight."""
+
+    def __init__(self, limit_usd: Decimal, memory: RunMemory) -> None:
+        self._limit = limit_usd
+        self._memory = memory
+        self._before = Decimal(0)
+        self._promised = Decimal(0)
+
+    def start_with(self, spent_usd: Decimal) -> None:
+        """Count what an earlier part of the run has paid."""
+        self._before = spent_usd
+
+    def promise(self, most_usd: Decimal) -> None:
+        """Set money aside for a call; raises BudgetReached when it is not there."""
+        if self._before + self._memory.spent_usd + self._promised + most_usd > self._limit:
+            raise BudgetReached
+        self._promised += most_usd
+
+    def settle(self, most_usd: Decimal) -> None:
+        """The call is over: what it really cost is in the memory."""
+        self._promised -= most_usd
+
+
+class Budgeted:
+    """A client that starts a call only when the purse can bear the most it may cost."""
+
+    def __init__(self, client: Client, prices: Prices, purse: Purse) -> None:
+        self.name = client.name
+        self._client = client
+        self._prices = prices
+        self._purse = purse
+
+    async def ask(self, request: Request) -> Reply:
+        most_usd = most_cost(request, self._prices)
+        self._purse.promise(most_usd)
+        try:
+            return await self._client.ask(request)
+        finally:
+            self._purse.settle(most_usd)
+
+
+def most_cost(request: Request, prices: Prices) -> Decimal:
+    """The most that a call may cost: its prompt, generously counted, and all the tokens it may write."""
+    allowed = request.sampling.max_tokens or REPLY_TOKENS
+    # a token is at least one byte, so bytes bound the prompt's tokens from above; a few more frame each message
+    prompt = (estimate_tokens(request) - (request.sampling.max_tokens or 0)) * 4 + 16 * len(request.messages) + 64
+    return prices.cost(Usage(prompt_tokens=int(prompt), completion_tokens=allowed))

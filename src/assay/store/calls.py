@@ -1,0 +1,134 @@
+"""Replies that were paid for: kept under the content that decides them, and never paid for twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import orjson
+from sqlalchemy import Connection, func, select
+
+from assay.store.runs import now
+from assay.store.schema import calls
+from assay.store.store import Store, insert_many
+from assay.types import CallPurpose, PaidCall, Reply, Usage
+
+
+def write_calls(connection: Connection, run_no: int, paid: Sequence[PaidCall]) -> None:
+    """Keep replies; one that was asked for again takes the place of the older."""
+    moment = now()
+    insert_many(connection, "calls", 11, [_row(run_no, call, moment) for call in paid], replace=True)
+
+
+def _row(run_no: int, call: PaidCall, moment: str) -> tuple[Any, ...]:
+    reply = call.reply
+    document: dict[str, Any] = {"text": reply.text, "items": reply.items}
+    for name in ("refusal", "finish_reason", "reasoning", "logprobs"):
+        value = getattr(reply, name)
+        if value is not None:
+            document[name] = value
+    return (
+        call.key,
+        run_no,
+        call.model,
+        call.purpose,
+        call.request,
+        orjson.dumps(document).decode(),
+        reply.usage.prompt_tokens,
+        reply.usage.completion_tokens,
+        None if reply.cost_usd is None else str(reply.cost_usd),
+        reply.latency_s,
+        moment,
+    )
+
+
+class CallReader:
+    """Looks replies up by key on a connection of its own, straight through the driver.
+
+    With `only_run`, replies that other runs paid for are not seen.
+    """
+
+    def __init__(self, store: Store, *, only_run: int | None = None) -> None:
+        self._connection = store.engine.connect()
+        self._cursor = self._connection.connection.cursor()
+        mark = "?" if self._connection.dialect.paramstyle == "qmark" else "%s"
+        columns = "reply, prompt_tokens, completion_tokens"
+        self._query = f"SELECT {columns} FROM calls WHERE key = {mark}"  # noqa: S608
+        if only_run is not None:
+            self._query += f" AND run_no = {only_run:d}"
+
+    def get(self, key: bytes) -> Reply | None:
+        """The reply kept under this key, at no cost."""
+        self._cursor.execute(self._query, (key,))
+        found = self._cursor.fetchone()
+        if found is None:
+            return None
+        document = orjson.loads(found[0])
+        return Reply(
+            text=document["text"],
+            refusal=document.get("refusal"),
+            items=tuple(document["items"]),
+            usage=Usage(prompt_tokens=found[1], completion_tokens=found[2]),
+            finish_reason=document.get("finish_reason"),
+            reasoning=document.get("reasoning"),
+            logprobs=document.get("logprobs"),
+            cost_usd=Decimal(0),
+            cached=True,
+            key=key,
+        )
+
+    def close(self) -> None:
+        self._cursor.close()
+        self._connection.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What one model cost a run for one purpose; `cost_usd` is None when a price was unknown."""
+
+    model: str
+    purpose: CallPurpose
+    n_calls: int
+    usage: Usage
+    cost_usd: Decimal | None
+
+
+def spending(store: Store, run_no: int) -> list[Spending]:
+    """What a run paid, by model and purpose."""
+    query = (
+        select(
+            calls.c.model,
+            calls.c.purpose,
+            func.count(),
+            func.sum(calls.c.prompt_tokens),
+            func.sum(calls.c.completion_tokens),
+            func.count(calls.c.cost_usd),
+        )
+        .where(calls.c.run_no == run_no)
+        .group_by(calls.c.model, calls.c.purpose)
+        .order_by(calls.c.model, calls.c.purpose)
+    )
+    with store.connect() as connection:
+        rows = connection.execute(query).all()
+        return [
+            Spending(
+                model=model,
+                purpose=purpose,
+                n_calls=n,
+                usage=Usage(prompt_tokens=int(tokens_in), completion_tokens=int(tokens_out)),
+                cost_usd=_total(connection, run_no, model, purpose) if priced == n else None,
+            )
+            for model, purpose, n, tokens_in, tokens_out, priced in rows
+        ]
+
+
+def _total(connection: Connection, run_no: int, model: str, purpose: str) -> Decimal:
+    """Money adds up exactly: as decimals, not in the database's floats."""
+    query = (
+        select(calls.c.cost_usd, func.count())
+        .where(calls.c.run_no == run_no, calls.c.model == model, calls.c.purpose == purpose)
+        .group_by(calls.c.cost_usd)
+    )
+    return sum((Decimal(cost) * n for cost, n in connection.execute(query)), Decimal(0))

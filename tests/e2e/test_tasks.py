@@ -1,0 +1,259 @@
+"""Task files as users write them, through the command line."""
+
+import pytest
+
+YES_NO = """
+key: yes-no
+display_name: Yes or no
+definition:
+  dataset: {source: {type: local, file_path: data.jsonl}}
+  solver: {type: pass_through_solver, trace_column: output}
+  scorers:
+    - type: string_equals
+      ground_truth: "{{ sample.answer }}"
+      metrics:
+        - {type: mean, field: is_correct, name: Accuracy}
+        - {type: binary-classification, field_gt: answer_gt, field_pred: answer_pred,
+           positive_answer: "yes", negative_answer: "no"}
+"""
+
+MCQA = """
+key: mcqa
+display_name: MCQA
+config_spec:
+  - {type: dataset_column, key: answer_column, display_name: Answer column, default_value: answer}
+definition:
+  dataset: {source: {type: local, file_path: FILE}}
+  solver: {type: pass_through_solver, trace_column: output}
+  scorers:
+    - type: string_equals_mcqa
+      ground_truth_choice: "{{ sample.<< config.answer_column >> }}"
+      choices: "{{ sample.choices }}"
+      metrics:
+        - {type: mean, field: is_correct, name: MCQA Accuracy}
+"""
+
+
+def metrics(outcome, scorer=0):
+    assert outcome.code == 0, outcome.err
+    found = {}
+    for metric in outcome.json["scorers"][scorer]["metrics"]:
+        found |= metric["values"]
+    return found
+
+
+def test_yes_no_questions_with_string_equals(project):
+    answers = ["yes"] * 6 + ["no"] * 4
+    outputs = ["yes"] * 5 + ["no"] + ["no"] * 3 + ["Yes"]
+    project.write("data.jsonl", [{"answer": a, "output": o} for a, o in zip(answers, outputs, strict=True)])
+    project.write("task.yaml", YES_NO)
+    outcome = project.assay("run", "task.yaml", "--json")
+    values = metrics(outcome)
+    assert values["Accuracy"]["value"] == 0.8
+    assert values["Accuracy"]["method"] == "wilson"
+    assert values["Accuracy"]["low"] == pytest.approx(0.4901625)
+    assert values["Accuracy"]["high"] == pytest.approx(0.9433178)
+    classified = outcome.json["scorers"][0]["metrics"][1]
+    assert classified["detail"]["confusion"] == {"tp": 5, "fp": 0, "tn": 3, "fn": 1}
+    assert classified["detail"]["n_excluded"] == 1
+
+
+def test_no_positives_at_all_is_undefined_not_zero(project):
+    project.write("data.jsonl", [{"answer": "no", "output": "no"}] * 5)
+    project.write("task.yaml", YES_NO)
+    values = metrics(project.assay("run", "task.yaml", "--json"))
+    assert values["accuracy"]["value"] == 1.0
+    for name in ("precision", "recall", "f1_score"):
+        assert values[name]["value"] is None
+        assert values[name]["reason"]
+    table = project.assay("show")
+    assert table.code == 0
+    assert table.out.count("undefined") == 3
+    assert max(len(line) for line in table.out.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_mcqa_with_the_choices_in_a_column(project, kind):
+    replies = ["B) Paris", " B", "b", "The answer is B", "", "C", "B"]
+    if kind == "csv":
+        rows = "".join(f"B,\"['A', 'B', 'C']\",\"{reply}\"\n" for reply in replies)
+        project.write("data.csv", "answer,choices,output\n" + rows)
+    else:
+        project.write("data.jsonl", [{"answer": "B", "choices": ["A", "B", "C"], "output": r} for r in replies])
+    project.write("task.yaml", MCQA.replace("FILE", f"data.{kind}"))
+    outcome = project.assay("run", "task.yaml", "--json")
+    assert metrics(outcome)["MCQA Accuracy"]["value"] == pytest.approx(2 / 7)
+    said = [row["scores"]["string_equals_mcqa"] for row in project.assay("samples", "--json").lines]
+    assert [s["values"]["is_correct"] for s in said] == [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+    validity = [s["metadata"]["completion_validity"] for s in said]
+    assert validity == ["VALID", "INVALID", "INVALID", "INVALID", "INVALID", "VALID", "VALID"]
+
+
+def test_the_letter_reader_reads_sentences_but_never_reasoning(project):
+    replies = {"The answer is B": 1.0, "A good answer needs thought. B": 1.0, "A good answer needs thought.": 0.0}
+    rows = [{"answer": "B", "choices": ["A", "B", "C"], "output": reply} for reply in replies]
+    project.write("data.jsonl", rows)
+    task = MCQA.replace("FILE", "data.jsonl").replace(
+        "      metrics", "      answer_extraction: letter\n      metrics"
+    )
+    project.write("task.yaml", task)
+    project.assay("run", "task.yaml")
+    said = [row["scores"]["string_equals_mcqa"] for row in project.assay("samples", "--json").lines]
+    assert [s["values"]["is_correct"] for s in said] == list(replies.values())
+    assert said[0]["metadata"]["predicted_choice"] == "B"
+
+
+@pytest.mark.parametrize(
+    ("truth", "choices"),
+    [
+        ('"{{ sample.choices[sample.correct_index] }}"', '"{{ sample.choices }}"'),
+        ('"{{ sample.answer_key | upper }}"', '["A", "B", "C", "D"]'),
+        ('"A"', '"{{ sample.options | map(attribute=\'key\') | list }}"'),
+    ],
+)
+def test_ways_to_write_the_truth_and_the_choices(project, truth, choices):
+    row = {
+        "choices": ["A", "B", "C", "D"],
+        "correct_index": 0,
+        "answer_key": "a",
+        "options": [{"key": key, "text": key * 3} for key in "ABCD"],
+    }
+    project.write("data.jsonl", [{**row, "output": "A"}, {**row, "output": "B"}])
+    project.write(
+        "task.yaml",
+        f"""
+key: t
+display_name: t
+definition:
+  dataset: {{source: {{type: local, file_path: data.jsonl}}}}
+  solver: {{type: pass_through_solver, trace_column: output}}
+  scorers:
+    - type: string_equals_mcqa
+      ground_truth_choice: {truth}
+      choices: {choices}
+""",
+    )
+    assert metrics(project.assay("run", "task.yaml", "--json"))["accuracy"]["value"] == 0.5
+
+
+def test_the_deprecated_field_names_work_with_a_note(project):
+    project.write("data.jsonl", [{"right": "A", "all": ["A", "B"], "output": "A"}])
+    project.write(
+        "task.yaml",
+        """
+key: t
+display_name: t
+definition:
+  dataset: {source: {type: local, file_path: data.jsonl}}
+  solver: {type: pass_through_solver, trace_column: output}
+  scorers:
+    - {type: string_equals_mcqa, ground_truth_choice_field: right, choices_field: all}
+""",
+    )
+    outcome = project.assay("run", "task.yaml", "--json")
+    assert metrics(outcome)["accuracy"]["value"] == 1.0
+    assert "ground_truth_choice_field" in outcome.err
+
+
+FIVE = """
+key: t
+display_name: t
+definition:
+  dataset: {source: {type: local, file_path: data.jsonl}}
+  solver: {type: pass_through_solver, trace_column: output}
+  solver: {type: pass_through_solver, trace_column: output}
+  scorers:
+    - type: string_equals
+      ground_truht: "{{ sample.answer }}"
+    - type: string_eqals
+      ground_truth: "{{ sample.answer }}"
+    - type: contains
+      substring: "x"
+      case_sensitive: "maybe"
+    - type: string_equals
+      ground_truth: "{{ sample.anser }}"
+"""
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_five_mistakes_give_five_located_errors_in_one_go(project, command):
+    project.write("data.jsonl", [{"answer": "yes", "output": "yes"}])
+    project.write("task.yaml", FIVE)
+    outcome = project.assay(command, "task.yaml")
+    assert outcome.code == 2
+    said = outcome.out + outcome.err
+    heads = [line for line in said.splitlines() if "task.yaml:" in line]
+    assert [line.split("task.yaml:")[1].split(":")[0] for line in heads] == ["7", "10", "11", "15", "17"]
+    assert 'did you mean "ground_truth"?' in said
+    assert 'did you mean "string_equals"?' in said
+    assert 'did you mean "answer"?' in said
+    if command == "check":
+        found = project.assay("check", "task.yaml", "--json")
+        assert found.code == 2
+        assert [p["line"] for p in found.json] == [7, 10, 11, 15, 17]
+        assert all(set(p) == {"file", "line", "column", "message", "suggestion"} for p in found.json)
+
+
+def test_a_good_file_checks_without_running(project):
+    project.write("data.jsonl", [{"answer": "yes", "output": "yes"}])
+    project.write("task.yaml", YES_NO)
+    outcome = project.assay("check", "task.yaml")
+    assert outcome.code == 0
+    assert "no problems" in outcome.out
+    assert not (project.folder / ".assay" / "assay.db").exists()
+
+
+def test_a_failed_sample_is_counted_and_left_out(project):
+    rows = [{"answer": "yes", "output": "yes"}] * 9 + [{"answer": "yes"}]
+    project.write("data.jsonl", rows)
+    project.write("task.yaml", YES_NO)
+    outcome = project.assay("run", "task.yaml", "--json")
+    assert outcome.code == 3, "one in ten is more than the default 5 %"
+    assert outcome.json["n_failed"] == 1
+    assert outcome.json["failures"] == {"missing_field": 1}
+    scorer = outcome.json["scorers"][0]
+    assert (scorer["n_scored"], scorer["n_failed"]) == (9, 1)
+    assert scorer["metrics"][0]["values"]["Accuracy"]["value"] == 1.0
+    assert scorer["metrics"][0]["values"]["Accuracy"]["n"] == 9
+    assert project.assay("run", "task.yaml", "--max-failures", "0.2").code == 0
+    (failed,) = project.assay("samples", "--failed", "--json").lines
+    assert failed["failures"][0]["kind"] == "missing_field"
+    assert failed["scores"] == {}
+
+
+def test_groups_and_filters(project):
+    rows = [{"subject": s, "answer": "yes", "output": o} for s, o in [("a", "yes"), ("a", "no"), ("b", "yes"), ("c", "no")]]
+    project.write("data.jsonl", rows)
+    project.write(
+        "task.yaml",
+        """
+key: t
+display_name: t
+definition:
+  dataset:
+    source:
+      type: local
+      file_path: data.jsonl
+      filters: [{op: not_equals, expression: "{{ sample.subject }}", value: c}]
+  solver: {type: pass_through_solver, trace_column: output}
+  scorers:
+    - type: string_equals
+      ground_truth: "{{ sample.answer }}"
+      metrics: [{type: mean, field: is_correct, name: Accuracy, group_by: "{{ sample.subject }}"}]
+""",
+    )
+    outcome = project.assay("run", "task.yaml", "--json")
+    groups = outcome.json["scorers"][0]["metrics"][0]["groups"]
+    assert {group: values["Accuracy"]["value"] for group, values in groups.items()} == {"a": 0.5, "b": 1.0}
+    assert outcome.json["n_samples"] == 3
+
+
+def test_a_task_without_a_solver_needs_a_value(project):
+    project.write("data.jsonl", [{"answer": "yes", "said": "yes"}])
+    task = YES_NO.replace("  solver: {type: pass_through_solver, trace_column: output}\n", "")
+    project.write("task.yaml", task)
+    outcome = project.assay("run", "task.yaml")
+    assert outcome.code == 2
+    assert "value" in outcome.err
+    project.write("task.yaml", task.replace("      metrics:", '      value: "{{ sample.said }}"\n      metrics:'))
+    assert metrics(project.assay("run", "task.yaml", "--json"))["Accuracy"]["value"] == 1.0

@@ -48,14 +48,18 @@ def bootstrap_t(found: Units, *, rng: np.random.Generator, level: float = 0.95, 
     if n < 2 or spread <= 1e-10 * float(np.abs(even.column(0)).max()):
         why = "one value has no spread" if n < 2 else "all values are equal and the field has no declared range"
         return Interval(low=None, high=None, method="bootstrap_t", level=level, clusters=found.clusters, caveat=why)
+    # Measured in its own size, so that squares neither vanish nor overflow.
+    residual = residual / spread
     error = float(np.sqrt(n / (n - 1) * (even.counts @ residual**2))) / n
     if n < LEAST_UNITS:
-        half = t_value(level, n - 1) * error
+        half = t_value(level, n - 1) * error * spread
         return _interval(found, centre - half, centre + half, level=level, method="t")
     points = _condense(residual, weight, even.counts.astype(np.float64))
     drawn = _studentised(points, n, error, rng, draws)
     below, above = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
-    return _interval(found, centre - above * error, centre - below * error, level=level, method="bootstrap_t")
+    return _interval(
+        found, centre - above * error * spread, centre - below * error * spread, level=level, method="bootstrap_t"
+    )
 
 
 def _interval(found: Units, low: float, high: float, *, level: float, method: str) -> Interval:

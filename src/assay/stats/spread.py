@@ -36,19 +36,22 @@ def std_dev(
         interval = no_interval("all values are equal", level=level, method="log_std_dev")
         return MetricValue(value=0.0, n=n, interval=interval)
     centred = found.column(0) - found.total(0) / n
+    # Measured in its own size, so that fourth powers neither vanish nor overflow.
+    scale = float(np.abs(centred).max())
+    centred = centred / scale
     variance = float(found.counts @ centred**2) / n
     kurtosis = float(found.counts @ centred**4) / n / variance**2
-    interval = _log_interval(variance, kurtosis, _groups(n, clusters), level)
+    interval = _log_interval(scale * math.sqrt(variance), kurtosis, _groups(n, clusters), level)
     if interval.clusters == n:
         interval = replace(interval, clusters=None)
-    return MetricValue(value=math.sqrt(variance * n / (n - 1)), n=n, interval=interval)
+    return MetricValue(value=scale * math.sqrt(variance * n / (n - 1)), n=n, interval=interval)
 
 
-def _log_interval(variance: float, kurtosis: float, groups: int, level: float) -> Interval:
+def _log_interval(spread: float, kurtosis: float, groups: int, level: float) -> Interval:
     if groups < 2:
         return no_interval("all values come from one cluster", level=level, method="log_std_dev")
     # With clusters the spread is that of as many values as there are clusters, so copies change nothing.
-    centre = math.sqrt(variance * groups / (groups - 1))
+    centre = spread * math.sqrt(groups / (groups - 1))
     excess = max(kurtosis - (groups - 3) / (groups - 1), 0)
     half = t_value(level, groups - 1) * math.sqrt(excess / (4 * groups))
     return Interval(

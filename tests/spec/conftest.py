@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from assay.errors import Problem, SpecError
 from assay.registry import Kind, Registry
 from assay.spec import LoadedTask, load_task
 from assay.spec.fields import Located, MetricSpec, ScorerSpec, Settings, SolverSpec, SourceSpec, Template
@@ -44,6 +45,18 @@ class Free(ScorerSpec):
     """Gives values that are only known afterwards."""
 
     type: Literal["free"]
+
+
+class Strict(ScorerSpec):
+    """Refuses what it is given in its own words."""
+
+    type: Literal["strict"]
+    at: Located
+
+    @field_validator("at")
+    @classmethod
+    def _refuse(cls, at: Located) -> Located:
+        raise SpecError(Problem(message="not this", place=at.place if at == "here" else None))
 
 
 class Mean(MetricSpec):
@@ -104,6 +117,7 @@ def registry() -> Registry:
     )
     made.scorers.add(Kind(settings=Pattern, function=nothing, values=("is_correct",)))
     made.scorers.add(Kind(settings=Free, function=nothing))
+    made.scorers.add(Kind(settings=Strict, function=nothing))
     made.metrics.add(Kind(settings=Mean, function=nothing))
     made.metrics.add(Kind(settings=Binary, function=nothing))
     made.solvers.add(Kind(settings=PassThrough, function=nothing))

@@ -44,7 +44,7 @@ def test_everything_wrong_with_a_file_comes_in_one_go(load: Load) -> None:
         'task.yaml:8:7: unknown field "ground_truht" in equals; did you mean "ground_truth"?\n'
         '    8 |       ground_truht: "{{ sample.answer }}"\n'
         "      |       ^",
-        'task.yaml:9:13: unknown scorer type "equal"; known: equals, free, pattern; did you mean "equals"?\n'
+        'task.yaml:9:13: unknown scorer type "equal"; known: equals, free, pattern, strict; did you mean "equals"?\n'
         "    9 |     - type: equal\n"
         "      |             ^",
         'task.yaml:12:21: ground_truth: expected text, got true; quote it: "yes"\n'
@@ -111,7 +111,7 @@ def test_what_the_format_has_and_this_version_lacks_gets_one_clear_error(
         ("scorer: []", 'unknown field "scorer" in definition; did you mean "scorers"?'),
         ("scorers: 3", "scorers: expected a list, got a number (3)"),
         ("scorers: [3]", "expected a scorer, such as {type: ...}, got a number (3)"),
-        ("scorers: [{key: a}]", 'missing field "type" in the scorer; known: equals, free, pattern'),
+        ("scorers: [{key: a}]", 'missing field "type" in the scorer; known: equals, free, pattern, strict'),
         ("scorers: [{typ: free}]", 'unknown field "typ" in the scorer; did you mean "type"?'),
         ("scorers: [{type: 3}]", "type: expected text, got a number (3)"),
         ("scorers: [{type: free, metrics: 3}]", "metrics: expected a list, got a number (3)"),
@@ -142,7 +142,6 @@ def test_fields_that_are_missing_at_the_top_are_all_told(load: Load) -> None:
     loaded = load("display_nme: x\ndefinition: {}\n", whole=True)
     assert told(loaded) == [
         'task.yaml:1:1: missing field "key" in the task',
-        'task.yaml:1:1: missing field "description" in the task',
         'task.yaml:1:1: unknown field "display_nme" in the task; did you mean "display_name"?',
     ]
 

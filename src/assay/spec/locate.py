@@ -68,14 +68,9 @@ class Checker:
         return None
 
     def _placed(self, problem: Problem, steps: Steps) -> Problem:
-        if problem.place is not None and problem.source_line is not None:
-            return problem
-        found = self.document.problem(problem.message, steps, problem.suggestion)
+        """A problem that the settings raised themselves, at the part if it names no place of its own."""
         if problem.place is None:
-            return found
-        source = self.document.sources.get(problem.place.file)
-        if source is None:
-            return problem
+            return self.document.problem(problem.message, steps, problem.suggestion)
         return problem_in(self.document.sources, problem.message, problem.place, problem.suggestion)
 
     def _with_texts(self, node: Any, steps: Steps, faults: list[Fault]) -> Any:
@@ -98,7 +93,7 @@ class Checker:
             fault = group[0]
             place = (*steps, *at)
             if fault.type == "extra_forbidden":
-                inside = what if len(at) == 1 else str(at[-2])
+                inside = _innermost(at[:-1], what)
                 known = _field_names(model, fault.error["loc"])
                 more = "" if near[at] else f"; known: {listing(known)}"
                 message = f'unknown field "{fault.field}" in {inside}{more}'
@@ -106,8 +101,8 @@ class Checker:
             elif fault.type == "missing":
                 for each in group:
                     if (*at, each.field) not in meant:
-                        inside = str(at[-1]) if at and isinstance(at[-1], str) else what
-                        yield self.document.problem(f'missing field "{each.field}" in {inside}', place)
+                        message = f'missing field "{each.field}" in {_innermost(at, what)}'
+                        yield self.document.problem(message, place)
             elif not _is_open(fault.value):
                 yield self._wrong_value(group, place)
 
@@ -135,6 +130,11 @@ def _fault(node: Any, error: Mapping[str, Any]) -> Fault:
             value = value[part]
             steps.append(part)
     return Fault(tuple(steps), value, error)
+
+
+def _innermost(steps: Steps, otherwise: str) -> str:
+    """The field that holds a value, however many lists lie between."""
+    return next((step for step in reversed(steps) if isinstance(step, str)), otherwise)
 
 
 def _has(value: Any, part: Any) -> bool:

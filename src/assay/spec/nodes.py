@@ -24,7 +24,7 @@ _KINDS = {"scalar": yaml.ScalarNode, "list": yaml.SequenceNode, "map": yaml.Mapp
 
 @dataclass(slots=True)
 class Node:
-    """A value of a YAML file before it is one: its kind, its tag and where it begins."""
+    """A value of a YAML file before it is one: its kind, its tag, where it begins, how much it holds."""
 
     kind: Literal["scalar", "list", "map"]
     tag: str
@@ -32,6 +32,7 @@ class Node:
     text: str = ""
     style: str | None = None
     children: list[Node] = field(default_factory=list)
+    size: int = 1
 
     @property
     def pairs(self) -> Iterator[tuple[Node, Node]]:
@@ -76,7 +77,7 @@ class _Builder:
             elif isinstance(event, yaml.SequenceStartEvent | yaml.MappingStartEvent):
                 self._open(event)
             elif isinstance(event, yaml.CollectionEndEvent):
-                self.stack.pop()
+                self._close()
             elif isinstance(event, yaml.AliasEvent):
                 self._alias(event)
             elif isinstance(event, yaml.DocumentStartEvent) and self.root is not None:
@@ -91,10 +92,20 @@ class _Builder:
         if len(self.stack) > MOST_DEPTH:
             raise self._refused(f"nested more than {MOST_DEPTH} levels deep", event)
 
+    def _close(self) -> None:
+        """The size counts what aliases stand for: a bomb is seen before it is expanded."""
+        node = self.stack.pop()
+        node.size += sum(child.size for child in node.children)
+        if node.size > MOST_NODES:
+            message = f"more than {MOST_NODES:,} values once aliases are expanded"
+            raise SpecError(self.source.problem(message, node.place.line, node.place.column))
+
     def _alias(self, event: Any) -> None:
         node = self.anchors.get(event.anchor)
         if node is None:
             raise self._refused(f'there is no anchor "&{event.anchor}" above this', event)
+        if any(node is each for each in self.stack):
+            raise self._refused(f'"*{event.anchor}" stands inside what it names', event)
         self._attach(node, event)
 
     def _node(self, kind: Literal["scalar", "list", "map"], event: Any, implicit: Any, value: Any) -> Node:

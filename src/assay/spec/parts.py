@@ -97,11 +97,11 @@ def _scorer(node: Any, key: str, steps: Steps, registry: Registry, checker: Chec
     settings = cast("ScorerSpec | None", kind and checker.validated(kind.settings, node, steps, kind.name))
     if settings is not None and settings.metrics is None:
         entries = settings.default_metrics()
-    metrics = _metrics(entries, (*steps, "metrics"), kind, registry, checker)
+    metrics = tuple(_metrics(entries, (*steps, "metrics"), kind, registry, checker))
     if kind is None or settings is None:
         return None
     place = checker.document.spot(steps).value
-    return LoadedScorer(key=key, kind=kind, settings=settings, metrics=tuple(metrics), place=place)
+    return LoadedScorer(key=key, kind=kind, settings=settings, metrics=metrics, place=place)
 
 
 def _metrics(

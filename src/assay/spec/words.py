@@ -54,7 +54,7 @@ def expected_of(error: Mapping[str, Any]) -> str | None:
         return _EXPECTED[kind]
     if kind in _COMPARED:
         sign, name = _COMPARED[kind]
-        return f"a number {sign} {error['ctx'][name]}"
+        return f"a number {sign} {error['ctx'][name]:g}"
     if kind in ("literal_error", "enum"):
         names = _choices(error)
         return f"one of {listing(names)}" if len(names) > 1 else f'"{names[0]}"' if names else None

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from assay.types import MetricResult
+
+Measure = Callable[..., MetricResult]
+
+
+def column(name: str, values: list[Any]) -> list[dict[str, Any]]:
+    return [{name: value} for value in values]
+
+
+@pytest.mark.parametrize(("q", "name", "value"), [(95, "x_p95", 94.05), (99.5, "x_p99.5", 98.505), (0, "x_p0", 0.0)])
+def test_it_is_linear_between_values_and_named_after_q(q: float, name: str, value: float, measure: Measure) -> None:
+    found = measure({"type": "percentile", "field": "x", "q": q}, column("x", list(range(100))))
+    assert found.values[name].value == pytest.approx(value)
+
+
+def test_a_bound_that_cannot_be_had_is_none(measure: Measure) -> None:
+    value = measure({"type": "percentile", "field": "x", "q": 95}, column("x", list(range(50)))).values["x_p95"]
+    assert value.interval is not None
+    assert value.interval.low is not None
+    assert value.interval.high is None
+
+
+@pytest.mark.parametrize("q", [-1, 101, "95"])
+def test_q_is_a_percentage(q: Any, measure: Measure) -> None:
+    with pytest.raises(ValueError, match="q"):
+        measure({"type": "percentile", "field": "x", "q": q}, column("x", [1]))

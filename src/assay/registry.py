@@ -19,7 +19,8 @@ class Kind:
     """One scorer, metric, solver or dataset source: its settings class and its function.
 
     `outputs` names the fields that a scorer gives (values first, then metadata), so that a misspelt
-    metric field is found before a run; None when they are only known afterwards. `ranges` holds the least
+    metric field is found before a run; None when they are only known afterwards. `live` kinds ask a model: their
+    function is a coroutine that takes one row and a way to ask. `ranges` holds the least
     and the greatest value that a field can take, where there is one.
     """
 
@@ -28,6 +29,7 @@ class Kind:
     values: Names | None = None
     metadata: Names = ()
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    live: bool = False
 
     @property
     def name(self) -> str:

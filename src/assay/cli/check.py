@@ -26,9 +26,9 @@ def command(paths: tuple[Path, ...], *, config: dict[str, str], allow_outside: b
     Offline and free. Prints each problem as file:line:column with the line itself; with --json a list of
     {file, line, column, message, suggestion}. Exit code 0 when all is well, 2 when not.
     """
+    from assay.engine.api import check_files
     from assay.report.problems import problem_documents
     from assay.report.text import clean
-    from assay.run.api import check_files
 
     checked = check_files(paths, config=config, allow_outside=allow_outside)
     if as_json:

@@ -61,9 +61,9 @@ def _show(folder: Path) -> None:
     from rich.text import Text
 
     from assay.cli.projects import copy_project
+    from assay.engine.api import run_file
+    from assay.engine.prepare import Options
     from assay.report.table import run_table
-    from assay.run.api import run_file
-    from assay.run.prepare import Options
 
     copy_project("demo", folder)
     (folder / ".assay").mkdir(exist_ok=True)

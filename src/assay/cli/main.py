@@ -17,6 +17,8 @@ COMMANDS = {
     "runs": "List the runs in the store.",
     "show": "Print the numbers of a run again.",
     "samples": "Look at the samples behind the numbers: inputs, answers, scores, failures.",
+    "export": "Write the samples of a run to JSONL, CSV or Parquet.",
+    "schema": "Print the JSON Schema of task files, for editors.",
 }
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assay.run.session import Listener, Progress
+    from assay.engine.session import Listener, Progress
 
 QUIET_S = 2.0
 TERMINAL_EVERY_S = 0.2
@@ -19,7 +19,7 @@ LINE_EVERY_S = 5.0
 @contextmanager
 def watch(*, enabled: bool) -> Iterator[Listener]:
     """A listener that shows how far a run is."""
-    from assay.run.session import silent
+    from assay.engine.session import silent
 
     if not enabled:
         yield silent

@@ -60,8 +60,8 @@ def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, stor
       assay run task.yaml --config answer_column=label --json
     """
     from assay.cli.progress import watch
-    from assay.run.api import failed_share, run_file
-    from assay.run.prepare import Options
+    from assay.engine.api import failed_share, run_file
+    from assay.engine.prepare import Options
 
     options = Options(store=store, **given)
     with watch(enabled=not quiet) as listener:

@@ -12,7 +12,7 @@ from assay.cli.options import console, find_store, json_option, store_option
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from assay.run.evidence import Evidence
+    from assay.engine.evidence import Evidence
 
 TERMINAL_LIMIT = 20
 
@@ -46,7 +46,7 @@ def command(
     """
     from itertools import islice
 
-    from assay.run.evidence import evidence_of
+    from assay.engine.evidence import evidence_of
     from assay.store.runs import find
 
     opened = find_store(store)

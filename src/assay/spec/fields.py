@@ -55,7 +55,8 @@ class ColumnName(Located):
 class Settings(BaseModel):
     """The base of everything read from a file: strict, closed, frozen."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    # building a validator takes milliseconds: each is built when it is first used
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
 
 
 class SolverSpec(Settings):

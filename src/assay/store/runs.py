@@ -158,7 +158,7 @@ def all_runs(store: Store, limit: int) -> list[RunRecord]:
         return [_record(row) for row in connection.execute(select(runs).order_by(runs.c.no.desc()).limit(limit))]
 
 
-def metric_documents(store: Store, run_no: int) -> list[Row[tuple[str, str, str, str]]]:
+def metric_documents(store: Store, run_no: int) -> list[tuple[str, str, str, str]]:
     """The metrics of a run in the order of its file."""
     query = (
         select(metrics.c.scorer, metrics.c.metric, metrics.c.type, metrics.c.document)
@@ -166,7 +166,7 @@ def metric_documents(store: Store, run_no: int) -> list[Row[tuple[str, str, str,
         .order_by(metrics.c.place)
     )
     with store.connect() as connection:
-        return list(connection.execute(query))
+        return [(row.scorer, row.metric, row.type, row.document) for row in connection.execute(query)]
 
 
 def _one(connection: Connection, run_no: int) -> RunRecord:

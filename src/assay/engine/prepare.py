@@ -12,9 +12,9 @@ import orjson
 
 from assay import __version__
 from assay.dataset.open import fingerprint, first_rows
+from assay.engine.columns import answer_problems, column_problems
 from assay.errors import Place, Problem, SpecError
 from assay.registry import Registry
-from assay.run.columns import answer_problems, column_problems
 from assay.spec import LoadedDataset, LoadedTask, load_dataset, load_task
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from assay.builtin import registry
+from assay.engine.prepare import Options, inspect_task, prepare
+from assay.engine.session import Listener, run_task, silent
+from assay.engine.result import Result
 from assay.errors import Problem, SpecError
-from assay.run.prepare import Options, inspect_task, prepare
-from assay.run.session import Listener, run_task, silent
 from assay.spec.project import yaml_files
 from assay.store.store import default_location, open_store
 from assay.types import RunReport
@@ -24,6 +25,36 @@ def run_file(path: Path, options: Options, *, listener: Listener = silent) -> tu
         return run_task(plan, store, listener=listener), tuple(plan.loaded.notes)
     finally:
         store.close()
+
+
+def run(
+    path: str | Path,
+    *,
+    dataset: str | Path | None = None,
+    config: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+    store: str | None = None,
+    **more: Any,
+) -> Result:
+    """Run a task file and give its numbers; the same as `assay run`.
+
+    More options by name: `seed`, `fresh`, `allow_outside`.
+    """
+    options = Options(
+        dataset=None if dataset is None else Path(dataset), config=config or {}, limit=limit, store=store, **more
+    )
+    plan = prepare(Path(path), registry(), options)
+    location = options.store or default_location(plan.loaded.document.root)
+    opened = open_store(location)
+    try:
+        return Result(run_task(plan, opened), location)
+    finally:
+        opened.close()
+
+
+def check(*paths: str | Path, config: Mapping[str, Any] | None = None) -> tuple[Problem, ...]:
+    """Everything wrong with task files; nothing when all is well. The same as `assay check`."""
+    return check_files([Path(path) for path in paths], config=config).problems
 
 
 def failed_share(report: RunReport) -> float:

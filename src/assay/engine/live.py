@@ -10,10 +10,10 @@ from typing import Any
 
 import orjson
 
+from assay.engine.memory import RunMemory
+from assay.engine.record import Recorder, Solved
 from assay.model.client import CallError, Client
 from assay.model.key import canonical
-from assay.run.memory import RunMemory
-from assay.run.record import Recorder, Solved
 from assay.spec import LoadedScorer, LoadedSolver
 from assay.types import Failure, Outcome, Reply, Request, Rows, Solution, Trace
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from assay.engine.live import BudgetReached
+from assay.engine.memory import RunMemory
 from assay.model.client import Client
 from assay.model.limit import estimate_tokens
 from assay.model.price import Prices
-from assay.run.live import BudgetReached
-from assay.run.memory import RunMemory
 from assay.types import Reply, Request, Usage
 
 REPLY_TOKENS = 4_096

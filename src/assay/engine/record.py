@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from assay.run.encode import RowEncoder
+from assay.engine.encode import RowEncoder
 from assay.spec import LoadedScorer
 from assay.store import evidence, runs
 from assay.store.calls import write_calls

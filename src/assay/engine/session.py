@@ -9,11 +9,11 @@ import orjson
 
 from assay.dataset.batch import Batch
 from assay.dataset.open import open_dataset
+from assay.engine.numbers import scorer_report
+from assay.engine.prepare import Plan
+from assay.engine.record import Recorder, Solved
 from assay.errors import Interrupted, SpecError
 from assay.report.document import metric_document, metric_from, report_from, summary_document
-from assay.run.numbers import scorer_report
-from assay.run.prepare import Plan
-from assay.run.record import Recorder, Solved
 from assay.store import evidence, runs
 from assay.store.address import MAX_SLOTS
 from assay.store.runs import NewRun, RunRecord

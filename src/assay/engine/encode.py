@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,20 +29,23 @@ class RowEncoder:
             return ["{}"] * n
         if names != self._names or len(self._memo) > MEMO_SIZE:
             self._names, self._memo = names, {}
-        memo = self._memo
         rows = list(zip(*columns.values(), strict=True))
-        try:
-            # 1, 1.0 and True are one key to a dict: only texts and floats may share a memo
-            missing = {row for row in rows if row not in memo}
-        except TypeError:
+        # 1, 1.0 and True are one key to a dict: only rows of texts and floats may be remembered
+        if not all(set(map(type, column)) <= _ALIKE for column in columns.values()):
             return [_text(names, row) for row in rows]
-        if any(type(value) not in (str, float, type(None)) for row in missing for value in row):
-            return [_text(names, row) for row in rows]
-        for row in missing:
+        memo = self._memo
+        for row in set(rows) - memo.keys():
             memo[row] = _text(names, row)
         return [memo[row] for row in rows]
 
 
+_ALIKE = {str, float, type(None)}
+
+
 def _text(names: tuple[str, ...], row: tuple[Any, ...]) -> str:
     present = {name: value for name, value in zip(names, row, strict=True) if value is not None}
-    return orjson.dumps(present, option=orjson.OPT_NON_STR_KEYS).decode()
+    try:
+        return orjson.dumps(present, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:
+        # integers beyond 64 bits, which a judge or a user's code may well produce
+        return json.dumps(present, ensure_ascii=False)

@@ -1,0 +1,30 @@
+"""`assay export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from assay.cli.options import FILE, find_store, store_option
+
+
+@click.command("export")
+@click.argument("run", default="latest")
+@click.option("--to", "path", type=FILE, required=True, help="The file to write: .jsonl, .csv or .parquet.")
+@store_option
+def command(run: str, *, path: Path, store: str | None) -> None:
+    """Write the samples of RUN (default: latest) with answers, scores and failures to a file for other tools.
+
+    \b
+    Examples:
+      assay export --to answers.jsonl
+      assay export 3f2a --to scores.csv       cells that look like formulas are made harmless
+      assay export --to scores.parquet        needs: pip install 'assay[parquet]'
+    """
+    from assay.engine.export import export
+    from assay.store.runs import find
+
+    opened = find_store(store)
+    n = export(opened, find(opened, run), path)
+    click.echo(f"wrote {n:,} samples to {path}")

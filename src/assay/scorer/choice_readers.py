@@ -1,0 +1,370 @@
+"""Which choice a free reply means: several readers, each sure of a few forms and silent about the rest.
+
+A reading is a choice, None where a reader finds nothing, or "" where it finds choices that contradict each other.
+A letter in the middle of a sentence is never read: "A good answer needs thought" says nothing about A.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+Reading = str | None
+CONTRADICTION = ""
+
+_OPEN = r"""[*_~`"'“‘(\[{$]{0,6}"""
+_CLOSE = r"""[*_~`"'”’)\]}$]{0,6}"""
+_NOUN = r"\b(?:answer|choice|option|response|solution|selection|pick)"
+_OF_WHAT = r"(?:\s+(?:choice|option|letter|here|(?:to|for)\s+(?:this|the)\s+question))?"
+_LINK = (
+    r"(?:[*_]{0,3}\s+(?:is|would\s+be|will\s+be|should\s+be|must\s+be|has\s+to\s+be|remains)\b"
+    r"|\s*[*_]{0,3}\s*(?::|=|→|->)|\s+[-–—](?=\s))"
+)
+_FILL = (
+    r"(?:\s*[:*_]{1,3}|\s+(?:clearly|definitely|most|likely|probably|therefore|thus|indeed|actually|simply"
+    r"|either|both|option|choice|letter|answer|the|correct|indicated\s+by|labell?ed|given\s+by)\b){0,6}"
+)
+_I_CHOOSE = (
+    r"\b(?:I|we|I['’]d|I['’]ll|I['’]m|I\s+am|I\s+would|I\s+will|let['’]s|let\s+me|must)\s+(?:\w+\s+){0,2}?"
+    r"(?:choose|pick|select|go(?:ing)?\s+with|opt(?:ing)?\s+for|choosing|picking|selecting)\b"
+    r"(?:\s+(?:the|option|choice|answer|letter)\b){0,2}"
+)
+_IT_IS = (
+    r"\b(?:it\s+is|it['’]s|it\s+must\s+be|it\s+should\s+be|it\s+has\s+to\s+be)(?:\s+(?:option|choice|letter|answer)\b)?"
+)
+_BEFORE_SUBJECT = (
+    r"(?:\A|[.!?:;,\n(]\s{0,5}|\b(?:so|therefore|thus|hence|option|choice|answer|think|believe|that|say|only)\s+)"
+)
+_IS_CORRECT = (
+    r"\s+(?:is|must\s+be|would\s+be|should\s+be)\s+"
+    r"(?:(?:clearly|definitely|the|most|likely|probably|only|therefore|thus|indeed|our|my)\s+){0,3}"
+    r"(?:correct|right|best|answer)\b(?:\s+(?:answer|choice|option|one|response))?"
+)
+_STATEMENT_WORDS = ("answer", "choice", "option", "response", "solution", "selection", "pick")
+_CHOICE_WORDS = ("choos", "pick", "select", "go with", "going with", "opt")
+_IT_WORDS = ("it is", "it's", "it’s", "it must", "it should", "it has")
+_PRAISE_WORDS = ("correct", "right", "best", "the answer", "my answer", "our answer")
+_CLAUSE = re.compile(r"[.!?,;:\n]|\b(?:but|so|therefore|thus|hence)\b", re.IGNORECASE)
+# a clause with one of these does not say what the answer is: it doubts, supposes, denies or reports
+_NO_CLAIM = re.compile(
+    r"\b(?:not|never|cannot|no\s+longer|neither|nor|if|whether|unless|suppose|supposing|assume|assuming|wrong|incorrect"
+    r"|might|may|could|why|thought|initially|tempting|some|others|people|many|someone|except|than|eliminate|hardly)\b"
+    r"|n['’]t\b",
+    re.IGNORECASE,
+)
+_CORRECTED = re.compile(
+    r"\b(?:wait|actually|correction|sorry|instead|rather|hmm+|no|mistake|however|reconsider\w*|on\s+second\s+thought)\b",
+    re.IGNORECASE,
+)
+_GOES_ON = re.compile(
+    r"\s*(?:\Z|\n|[,;:—–。，；！]|[.!](?:[\s*_)\"'”’]|\Z)|\(|[-–—]\s"
+    r"|(?:because|since|as|for|which|due|given|and|or|but|not|rather|instead|with|based|according)\b)",
+    re.IGNORECASE,
+)
+_ENDS_LINE = re.compile(r"""[.!*_)"'`”’\s]*?(?:\Z|\n)""")
+_ENDS_SENTENCE = re.compile(r"""\s*(?:\Z|\n|[.!,;。，；！])""")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A choice that the reply names, where it does so, and whether it calls it final."""
+
+    choice: str
+    start: int
+    end: int
+    final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """The patterns for one set of choices."""
+
+    choices: tuple[str, ...]
+    folded: Mapping[str, str]
+    statement: re.Pattern[str]
+    chosen: re.Pattern[str]
+    it_is: re.Pattern[str]
+    is_correct: re.Pattern[str]
+    another: re.Pattern[str]
+    boxed: re.Pattern[str]
+    bold: re.Pattern[str]
+    line: re.Pattern[str]
+    last_sentence: re.Pattern[str]
+    leading: re.Pattern[str]
+
+    def named(self, letter: str) -> str | None:
+        """The choice that a letter names, in either case."""
+        return letter if letter in self.choices else self.folded.get(letter)
+
+
+@lru_cache(maxsize=256)
+def forms(choices: tuple[str, ...]) -> Forms:
+    """The patterns for a set of choices, made once."""
+    folded = _folded(choices)
+    any_case = "|".join(re.escape(letter) for letter in dict.fromkeys([*choices, *folded]))
+    one = rf"(?P<x>{any_case})(?![A-Za-z0-9])"
+    token = rf"\s*(?P<open>{_OPEN}){one}(?P<close>{_CLOSE})"
+    noise = r"""[\s*_~`"'“‘(\[{$]*"""
+
+    def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+        return re.compile(text, re.IGNORECASE | flags)
+
+    return Forms(
+        choices=choices,
+        folded=folded,
+        statement=pattern(rf"(?P<final>\bfinal\s+)?{_NOUN}{_OF_WHAT}{_LINK}{_FILL}{token}"),
+        chosen=pattern(rf"{_I_CHOOSE}{token}"),
+        it_is=pattern(rf"{_IT_IS}{token}"),
+        is_correct=pattern(rf"{_BEFORE_SUBJECT}{token}{_IS_CORRECT}"),
+        another=pattern(
+            rf"\s*(?:,\s*(?:and|or)?|and|or|&|/|\+)\s*(?:(?:option|choice|possibly|maybe|perhaps)\s+)?{_OPEN}(?:{any_case})(?![A-Za-z0-9])"
+            rf"{_CLOSE}(?=\s*(?:[.,;!]|\Z|\n|and\b|or\b))"
+        ),
+        boxed=pattern(
+            rf"\\boxed\s*\{{\s*(?:\\(?:text|textbf|mathrm|mathbf)\s*\{{)?\s*[(\[]?\s*{one}\s*[)\].:]?[^{{}}\n]{{0,200}}\}}"
+            rf"|<answer>\s*[(\[]?(?P<y>{any_case})(?![A-Za-z0-9])[)\].]?[^<\n]{{0,200}}</answer>"
+        ),
+        bold=pattern(rf"\*\*\s*[(\[]?{one}(?:[)\].:]+(?:\s[^*\n]{{0,200}})?)?\s*\*\*"),
+        line=pattern(
+            rf"^[ \t]*(?:[>#•-]+[ \t]+)?(?:(?:option|choice|answer|letter)[ \t]+)?{noise}{one}[*_~`\"'”’)\]}}$.:!\s]*$"
+        ),
+        last_sentence=pattern(
+            rf"(?:(?:[.!?\n]|\A|\bA:)\s*|\b(?:so|therefore|thus|hence)[,:]?\s+){_OPEN}{one}{_CLOSE}[.!]?[*_\s]*\Z"
+        ),
+        leading=pattern(
+            rf"^[ \t]*(?P<open>[*_~`\"'“‘(\[]{{0,6}}){one}(?P<close>[*_)\].:]{{0,4}})"
+            r"(?P<rest>[ \t]+\S[^\n]*|[,;—–][^\n]*|[ \t]*$)",
+        ),
+    )
+
+
+def _folded(choices: Sequence[str]) -> dict[str, str]:
+    """The other case of each choice, where it is the other case of one choice only."""
+    other = {c.swapcase(): c for c in choices if len(c.swapcase()) == 1}
+    return {letter: choice for letter, choice in other.items() if letter not in choices}
+
+
+def read_statement(text: str, choices: tuple[str, ...]) -> Reading:
+    """What the reply says its answer is: "The answer is (B).", "I choose B", "B is correct"."""
+    said = _statements(text, forms(choices))
+    return (
+        _settled(text, [each for each in said if each.final]) if any(s.final for s in said) else _last_word(text, said)
+    )
+
+
+def read_marked(text: str, choices: tuple[str, ...]) -> Reading:
+    """What is boxed or tagged as the answer, else the one choice in bold that ends a line."""
+    known = forms(choices)
+    boxed = list(_boxed(text, known))
+    if boxed:
+        return _settled(text, boxed)
+    bold = [
+        Said(choice, found.start(), found.end())
+        for found in known.bold.finditer(text)
+        if (choice := known.named(found["x"])) and _ENDS_LINE.match(text, found.end()) and _claims(text, found.start())
+    ]
+    return _settled(text, bold)
+
+
+def read_last_line(text: str, choices: tuple[str, ...]) -> Reading:
+    """The choice that is the whole last line, or the whole last sentence."""
+    known = forms(choices)
+    lines = text.strip().rsplit("\n", 1)
+    found = known.line.match(lines[-1].strip())
+    if found is None:
+        found = known.last_sentence.search(text)
+        # in the last sentence a small letter is a word as likely as a choice
+        if found is None or found["x"] not in choices:
+            return None
+    return known.named(found["x"])
+
+
+def read_first(text: str, choices: tuple[str, ...]) -> Reading:
+    """The choice with which the reply begins: "B", "B) Paris", "(B) because"; a list of choices is none."""
+    known = forms(choices)
+    led: list[str] = []
+    for number, line in enumerate(_lines(text)):
+        choice = _leads(line, known)
+        if choice is None and number == 0:
+            return None
+        if choice is not None:
+            led.append(choice)
+    if not led:
+        return None
+    return led[0] if len(set(led)) == 1 else CONTRADICTION
+
+
+def read_quoted(text: str, options: Mapping[str, str]) -> Reading:
+    """The choice whose text is the whole reply, its last line, or what it says the answer is."""
+    bare: dict[str, list[str]] = {}
+    for choice, option in options.items():
+        bare.setdefault(_bare(option), []).append(choice)
+    lines = list(_lines(text))
+    claims = [found["claim"] for line in lines for found in _CLAIM.finditer(line) if _claims(line, found.start())]
+    for part in (text, *reversed(claims), *lines[-1:]):
+        named = bare.get(_bare(part))
+        if named and _bare(part):
+            return named[0] if len(named) == 1 else CONTRADICTION
+    return None
+
+
+_CLAIM = re.compile(rf"{_NOUN}{_OF_WHAT}{_LINK}(?P<claim>[^\n]{{1,500}})", re.IGNORECASE)
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"\s+", " ", text.casefold()).strip(" *_~`\"'“”‘’()[]{}$.,;:!?")
+
+
+READERS: dict[str, Callable[[str, tuple[str, ...]], Reading]] = {
+    "first": read_first,
+    "statement": read_statement,
+    "last_line": read_last_line,
+    "marked": read_marked,
+}
+
+
+def read_letter(text: str, choices: tuple[str, ...], options: Mapping[str, str] | None = None) -> Reading:
+    """The choice that a reply means, from the most explicit form to the least.
+
+    >>> read_letter("A good answer needs thought. B", ("A", "B"))
+    'B'
+    """
+    text, known = tidy(text), forms(choices)
+    said = _statements(text, known)
+    final = [*(each for each in said if each.final), *_boxed(text, known)]
+    if final:
+        return _settled(text, sorted(final, key=lambda each: each.start))
+    if said:
+        return _last_word(text, said)
+    reading = _alone_on_a_line(text, known)
+    for reader in (read_marked, read_last_line, read_first):
+        if reading is None:
+            reading = reader(text, choices)
+    return read_quoted(text, options) if reading is None and options is not None else reading
+
+
+def read_all(text: str, choices: tuple[str, ...], options: Mapping[str, str] | None = None) -> dict[str, Reading]:
+    """What every reader reads, each by itself."""
+    text = tidy(text)
+    readings = {name: reader(text, choices) for name, reader in READERS.items()}
+    if options is not None:
+        readings["quoted"] = read_quoted(text, options)
+    return readings
+
+
+def agreed(readings: Iterable[Reading]) -> Reading:
+    """The choice on which all agree who read one; None when nobody did, "" when they disagree.
+
+    >>> agreed(["B", None, "B"]), agreed([None]), agreed(["A", "B"])
+    ('B', None, '')
+    """
+    found = {reading for reading in readings if reading is not None}
+    if not found:
+        return None
+    return found.pop() if len(found) == 1 else CONTRADICTION
+
+
+def tidy(text: str) -> str:
+    """The text with every run of blanks as one blank, so that no pattern can be kept busy by them."""
+    lines = [" ".join(line.split()) for line in text.split("\n")]
+    return "\n".join(line for line in lines if line)
+
+
+def _lines(text: str) -> Iterator[str]:
+    return (line for line in text.split("\n") if line.strip())
+
+
+def _alone_on_a_line(text: str, known: Forms) -> Reading:
+    return agreed(known.named(found["x"]) for line in _lines(text) if (found := known.line.match(line)))
+
+
+def _leads(line: str, known: Forms) -> str | None:
+    found = known.leading.match(line)
+    if found is None:
+        return None
+    letter, closed, rest = found["x"], found["close"], found["rest"]
+    if letter not in known.choices and not (closed.strip("*_") or not rest.strip()):
+        return None
+    if letter in "Aa" and closed.strip("*_") == ":":
+        return None  # "A:" begins an answer, whichever it is
+    marked = bool(closed.strip("*_")) or not rest.strip() or rest[0] in ",;—–"
+    if not marked and not re.match(r"\s+(?:[-–—]\s|because\b|since\b)", rest):
+        return None
+    if known.another.match(rest):
+        return CONTRADICTION
+    return known.named(letter)
+
+
+def _boxed(text: str, known: Forms) -> Iterator[Said]:
+    for found in known.boxed.finditer(text):
+        choice = known.named(found["x"] or found["y"])
+        if choice is not None:
+            yield Said(choice, found.start(), found.end(), final=True)
+
+
+def _statements(text: str, known: Forms) -> list[Said]:
+    """Everything the reply says its answer is, in the order of the text."""
+    lower = text.lower()
+    said: list[Said] = []
+    for pattern, ends, words in (
+        (known.statement, _GOES_ON, _STATEMENT_WORDS),
+        (known.chosen, _GOES_ON, _CHOICE_WORDS),
+        (known.it_is, _ENDS_LINE, _IT_WORDS),
+        (known.is_correct, _ENDS_SENTENCE, _PRAISE_WORDS),
+    ):
+        # looking for a word is a hundred times cheaper than looking for a pattern
+        if not any(word in lower for word in words):
+            continue
+        for found in pattern.finditer(text):
+            choice = _meant(text, found, known, ends)
+            if choice is not None:
+                final = "final" in found.re.groupindex and found["final"] is not None
+                said.append(Said(choice, found.start("x"), found.end(), final))
+    return sorted(said, key=lambda each: each.start)
+
+
+def _meant(text: str, found: re.Match[str], known: Forms, ends: re.Pattern[str]) -> Reading:
+    """The choice of a statement, if what stands around it makes it one."""
+    letter, opened, closed = found["x"], found["open"], found["close"]
+    choice = known.named(letter)
+    after = text[found.end() : found.end() + 80]
+    if ("$" in opened) != ("$" in closed) or after.lstrip().startswith("?"):
+        return None
+    bracketed = any(mark in closed for mark in ")]}")
+    several = found.re is not known.is_correct and known.another.match(after) is not None
+    if not (bracketed or several or ends.match(after)):
+        return None
+    if letter not in known.choices and not (bracketed or opened or _ENDS_SENTENCE.match(after)):
+        return None
+    if not _claims(text, found.start() if found.re is not known.is_correct else found.start("open")):
+        return None
+    return CONTRADICTION if several else choice
+
+
+def _claims(text: str, start: int) -> bool:
+    """Whether the clause before a statement lets it stand."""
+    before = text[max(0, start - 200) : start]
+    cuts = [cut.end() for cut in _CLAUSE.finditer(before)]
+    return _NO_CLAIM.search(before[cuts[-1] if cuts else 0 :]) is None
+
+
+def _settled(text: str, said: Sequence[Said]) -> Reading:
+    """The one choice of several statements of the same weight; a correction between two lets the later win."""
+    if not said:
+        return None
+    last = said[-1]
+    for earlier, later in pairwise(said):
+        if earlier.choice != later.choice and not _CORRECTED.search(text[earlier.end : later.start]):
+            return CONTRADICTION
+    return last.choice
+
+
+def _last_word(text: str, said: Sequence[Said]) -> Reading:
+    """The last statement; those of the same line must agree with it."""
+    if not said:
+        return None
+    line_start = text.rfind("\n", 0, said[-1].start) + 1
+    return _settled(text, [each for each in said if each.start >= line_start])

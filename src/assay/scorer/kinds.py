@@ -1,0 +1,16 @@
+"""The scorers that ship with assay."""
+
+from __future__ import annotations
+
+from assay.scorer import bleu, choice, contains, exact, function_calls, numeric, regex, schema
+
+KINDS = (
+    exact.KIND,
+    choice.KIND,
+    contains.KIND,
+    regex.KIND,
+    numeric.KIND,
+    schema.KIND,
+    bleu.KIND,
+    function_calls.KIND,
+)

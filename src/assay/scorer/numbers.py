@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 # a sign counts only where nothing stands before it that it could be taken from ("16-3" holds 16 and 3)
 _NUMBER = re.compile(
     r"""(?:(?<![A-Za-z0-9_)\].])(?P<sign>[-+\u2212]))?
         (?:[$\u20ac\u00a3\u00a5]\s?)?
-        (?<![A-Za-z0-9_])(?<![0-9][.,])
+        (?<![A-Za-z0-9_])(?<![0-9]\.)
         (?P<digits>
             (?: [0-9]{1,3}(?:,[0-9]{3})+(?![0-9]) | [0-9]+ ) (?:\.[0-9]+)?
-          | \.[0-9]+
+          | (?<!\.)\.[0-9]+
         )
         (?P<exponent>[eE][-+]?[0-9]{1,9}(?![A-Za-z0-9]))?""",
     re.VERBOSE,
@@ -31,7 +31,4 @@ def last_number(text: str) -> Decimal | None:
         return None
     found = last[0]
     sign = "-" if found["sign"] in ("-", "\u2212") else ""
-    try:
-        return Decimal(sign + found["digits"].replace(",", "") + (found["exponent"] or ""))
-    except InvalidOperation:
-        return None
+    return Decimal(sign + found["digits"].replace(",", "") + (found["exponent"] or ""))

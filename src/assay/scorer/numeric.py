@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
@@ -16,6 +16,8 @@ from assay.spec.fields import Located, Template
 from assay.template import texts
 from assay.types import Rows, ScoreColumns
 
+# a reply may hold a number of any size: its difference must not overflow
+_WIDE = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 _METADATA = ("answer_gt", "answer_pred", "number_found")
 
 
@@ -71,7 +73,7 @@ def _marked(text: str, pattern: str | None) -> str | None:
 
 
 def _close(expected: Decimal, found: Decimal, tolerance: Decimal) -> bool:
-    return expected == found or bool(tolerance and abs(expected - found) <= tolerance)
+    return expected == found or _WIDE.subtract(expected, found).copy_abs() <= tolerance
 
 
 KIND = Kind(

@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
+import yaml
 
 from assay.registry import Shelf
 from assay.scorer.kinds import KINDS
@@ -28,3 +32,24 @@ def test_ranges_and_outputs_fit_together(kind):
     assert set(kind.ranges) <= set(kind.values)
     assert not set(kind.values) & set(kind.metadata)
     assert kind.summary
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def _examples(page):
+    """The mappings in a page's fenced blocks."""
+    blocks = re.findall(r"^```yaml\n(.*?)^```", (DOCS / page).read_text(), re.DOTALL | re.MULTILINE)
+    return [yaml.safe_load(block) for block in blocks]
+
+
+def test_the_page_shows_every_scorer_and_every_field_and_its_examples_load():
+    text = (DOCS / "scorers.md").read_text()
+    examples = _examples("scorers.md")
+    kinds = {kind.name: kind for kind in KINDS}
+    assert {example["type"] for example in examples} == set(kinds)
+    for example in examples:
+        kinds[example["type"]].settings.model_validate(example)
+    for kind in kinds.values():
+        for name, field in kind.settings.model_fields.items():
+            assert f"`{field.alias or name}`" in text or name == "type", (kind.name, name)

@@ -3,29 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from assay.model.client import CallError
+from assay.model.dialect import Manner, count, error_message, generic, malformed, parameters, read_json
 from assay.model.transport import Answer, status_error
-from assay.types import Failure, Item, Reply, Request, Usage, content_text
+from assay.types import Item, Reply, Request, Usage, content_text
 
-_PARAMETERS = ("temperature", "top_p", "max_tokens", "seed", "stop", "reasoning_effort")
+_PLAIN = Manner()
 
 
-def request_body(request: Request, model: str, *, extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """Chat completions of one model; without a name the endpoint has only one."""
+
+    model: str | None
+
+    def body(self, request: Request, manner: Manner) -> bytes:
+        return orjson.dumps(request_body(request, self.model, manner))
+
+    def reply(self, answer: Answer) -> Reply:
+        return read_reply(answer)
+
+
+def request_body(request: Request, model: str | None, manner: Manner = _PLAIN) -> dict[str, Any]:
     """The request as chat completions wants it."""
-    body: dict[str, Any] = {"model": model, "messages": chat_messages(request.messages), **(extra or {})}
-    sampling = request.sampling
-    for name in _PARAMETERS:
-        value = getattr(sampling, name)
-        if value is not None:
-            body[name] = value
-    if request.schema is not None:
-        schema = {"name": "answer", "schema": request.schema, "strict": True}
-        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    body: dict[str, Any] = {} if model is None else {"model": model}
+    if request.body is None:
+        body["messages"] = chat_messages(request.messages)
+    body.update(parameters(request.sampling, manner))
+    if "max_tokens" in body and manner.length_field != "max_tokens":
+        body[manner.length_field] = body.pop("max_tokens")
+    if request.schema is not None and manner.schema != "text":
+        body["response_format"] = response_format(request.schema, manner)
+    if request.body is not None:
+        body.update(generic(request))
     return body
+
+
+def response_format(schema: Mapping[str, Any], manner: Manner) -> dict[str, Any]:
+    """How chat completions is told the shape of the reply."""
+    if manner.schema == "json_object":
+        return {"type": "json_object"}
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
 
 
 def chat_messages(items: Sequence[Item]) -> list[dict[str, Any]]:
@@ -51,14 +73,19 @@ def read_reply(answer: Answer) -> Reply:
     document = read_json(answer)
     if not 200 <= answer.status < 300:
         raise status_error(answer, error_message(document, answer.body))
+    return reply_of(document, answer.latency_s)
+
+
+def reply_of(document: Any, latency_s: float) -> Reply:
+    """The reply in a chat completions document; raises CallError when it has none."""
     try:
         choice = document["choices"][0]
         message = choice["message"]
-    except (KeyError, IndexError, TypeError):
+        content = message.get("content")
+    except (KeyError, IndexError, TypeError, AttributeError):
         problem = error_message(document, b"") or "the answer has no choices[0].message"
         raise malformed(problem) from None
     usage = document.get("usage") or {}
-    content = message.get("content")
     refusal = message.get("refusal") or None
     if choice.get("finish_reason") == "content_filter":
         refusal = refusal or "stopped by a content filter"
@@ -67,13 +94,13 @@ def read_reply(answer: Answer) -> Reply:
         refusal=refusal,
         items=reply_items(message),
         usage=Usage(
-            prompt_tokens=int(usage.get("prompt_tokens") or 0),
-            completion_tokens=int(usage.get("completion_tokens") or 0),
+            prompt_tokens=count(usage, "prompt_tokens", "num_prompt_tokens"),
+            completion_tokens=count(usage, "completion_tokens", "num_completion_tokens"),
         ),
         finish_reason=choice.get("finish_reason"),
         reasoning=message.get("reasoning_content") or message.get("reasoning"),
         logprobs=choice.get("logprobs"),
-        latency_s=answer.latency_s,
+        latency_s=latency_s,
     )
 
 
@@ -93,29 +120,3 @@ def reply_items(message: Mapping[str, Any]) -> tuple[Item, ...]:
             }
         )
     return tuple(items)
-
-
-def read_json(answer: Answer) -> Any:
-    """The body as JSON; a body that is not is worth another try when the status says all went well."""
-    try:
-        return orjson.loads(answer.body)
-    except orjson.JSONDecodeError:
-        if not 200 <= answer.status < 300:
-            return None
-        raise malformed("the answer is not valid JSON") from None
-
-
-def malformed(problem: str) -> CallError:
-    """The error for an answer that came but cannot be read."""
-    return CallError(Failure(stage="solve", kind="parse", detail=problem, retryable=True))
-
-
-def error_message(document: Any, body: bytes) -> str:
-    """What an error answer says, in the provider's own words."""
-    if isinstance(document, Mapping):
-        error = document.get("error", document.get("message"))
-        if isinstance(error, Mapping):
-            return str(error.get("message") or error)
-        if error:
-            return str(error)
-    return body[:300].decode(errors="replace").strip()

@@ -20,11 +20,19 @@ BYTES_A_TOKEN = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What an endpoint takes: calls in flight, requests a minute, tokens a minute."""
+    """What an endpoint takes: calls in flight, requests a minute, tokens a minute.
+
+    `declared` says that `concurrent` was asked for, so that nothing may raise it.
+    """
 
     concurrent: int = 100
+    declared: bool = False
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
+
+
+NO_LIMITS = Limits()
+"""What is kept to when nobody said anything: only the number of calls in flight."""
 
 
 class Pace:
@@ -57,7 +65,7 @@ class Limited:
     def __init__(self, client: Client, limits: Limits) -> None:
         self.name = client.name
         self._client = client
-        self._full = limits.concurrent
+        self.full = limits.concurrent
         self._allowed = min(CAUTIOUS, limits.concurrent)
         self._proven = False
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -128,8 +136,8 @@ class Limited:
     def _succeeded(self) -> None:
         if not self._proven:
             self._proven = True
-            self._allowed = self._full
-        elif self._allowed < self._full:
+            self._allowed = self.full
+        elif self._allowed < self.full:
             self._allowed += 1
 
     def _halve(self) -> None:

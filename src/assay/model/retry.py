@@ -25,6 +25,9 @@ class RetryPolicy:
     longest_retry_after_s: float = 120.0
 
 
+USUAL_RETRIES = RetryPolicy()
+
+
 class RetryBudget:
     """Retries of a whole run: as many as calls, and a few to begin with, so that an outage cannot go on for ever."""
 

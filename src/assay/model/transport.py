@@ -26,6 +26,9 @@ class Timeouts:
     total_s: float = 600.0
 
 
+USUAL_TIMEOUTS = Timeouts()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What came back over the wire."""
@@ -42,7 +45,7 @@ class Endpoint:
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    timeouts: Timeouts = Timeouts()
+    timeouts: Timeouts = USUAL_TIMEOUTS
     tls: ssl.SSLContext | None = None
 
 
@@ -98,7 +101,9 @@ class Transport:
 
 
 def _failed(kind: str, detail: str) -> CallError:
-    return CallError(Failure(stage="solve", kind="timeout" if kind == "timeout" else "connection", detail=detail, retryable=True))
+    return CallError(
+        Failure(stage="solve", kind="timeout" if kind == "timeout" else "connection", detail=detail, retryable=True)
+    )
 
 
 def _cause(error: BaseException) -> str:

@@ -1,0 +1,108 @@
+"""From the name of a model, in any of its forms, to a connection."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.errors import Problem, SpecError
+from assay.model.connection import Connection
+from assay.model.presets import PRESETS, preset_named
+from assay.model.price import known_models
+from assay.model.reach import connect_file, connect_provider
+from assay.model.scripted import connect_scripted
+from assay.spec.model import find_model, load_model
+from assay.spec.nearest import nearest
+from assay.spec.project import YAML
+
+Reference = str | Path | Callable[..., Any]
+_OTHERS = ("scripted", "local")
+
+
+def connect(reference: Reference, *, root: Path, environment: Mapping[str, str]) -> Connection:
+    """The model that a reference names; everything that can be known to be wrong before a call is a SpecError.
+
+    A reference is `provider/model`, `provider$model-key`, a model file, the key of one in the project folder `root`,
+    `scripted/FILE`, `local/NAME`, or a Python callable.
+    """
+    if isinstance(reference, Path):
+        return connect_file(load_model(_existing(reference, root), environment=environment), root, environment)
+    if not isinstance(reference, str):
+        from assay.model.calling import connect_callable
+
+        return connect_callable(reference)
+    if reference.lower().endswith(YAML):
+        return connect(Path(reference), root=root, environment=environment)
+    provider, slash, name = reference.partition("/")
+    if not slash:
+        return _by_key(reference, root, environment)
+    if not name:
+        raise SpecError(f'"{reference}" names no model after the slash')
+    if provider == "scripted":
+        return connect_scripted(name, root)
+    if provider == "local":
+        from assay.model.local import connect_local
+
+        return connect_local(reference, root)
+    return _by_provider(provider, name, environment)
+
+
+def _existing(path: Path, root: Path) -> Path:
+    """The file where the user stands, else in the project folder."""
+    return path if path.is_file() or not (root / path).is_file() else root / path
+
+
+def _by_provider(provider: str, name: str, environment: Mapping[str, str]) -> Connection:
+    try:
+        preset_named(provider)
+    except SpecError:
+        near = nearest(provider, (*PRESETS, *_OTHERS))
+        known = "" if near else f"; known: {', '.join((*PRESETS, *_OTHERS))}"
+        meant = None if near is None else f"{near}/{name}"
+        message = f'no provider is called "{provider}" in "{provider}/{name}"{known}'
+        raise SpecError(Problem(message=message, suggestion=meant)) from None
+    return connect_provider(provider, name, environment)
+
+
+def _by_key(key: str, root: Path, environment: Mapping[str, str]) -> Connection:
+    provider, dollar, slug = key.partition("$")
+    if dollar:
+        return _by_provider(provider, model_of_key(provider, slug), environment)
+    try:
+        loaded = find_model(key, root, environment=environment)
+    except SpecError as error:
+        raise _explained(key, error) from None
+    return connect_file(loaded, root, environment)
+
+
+def _explained(key: str, error: SpecError) -> SpecError:
+    """A bare model name is the usual slip: say how a provider's model is written."""
+    first, *rest = error.problems
+    owners = [provider for provider in PRESETS if key in known_models(provider)]
+    if first.place is not None or first.suggestion is not None or not owners:
+        return error
+    return SpecError([Problem(message=first.message, suggestion=f"{owners[0]}/{key}"), *rest])
+
+
+def model_key(name: str) -> str:
+    """A model's name as part of a key: lower case, every run of other characters a dash.
+
+    >>> model_key("GPT-4.1 nano")
+    'gpt-4-1-nano'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def model_of_key(provider: str, key: str) -> str:
+    """The model of a provider that has this key, as far as the table knows it; else the key itself.
+
+    >>> model_of_key("openai", "gpt-4-1-nano")
+    'gpt-4.1-nano'
+    """
+    try:
+        provider, _ = preset_named(provider)
+    except SpecError:
+        return key
+    return next((name for name in known_models(provider) if model_key(name) == key), key)

@@ -1,0 +1,175 @@
+"""Connections over HTTP: of a provider known by name, or of a model file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.errors import SpecError
+from assay.model.chat import Chat
+from assay.model.connection import Connection
+from assay.model.dialect import Dialect, Manner
+from assay.model.limit import NO_LIMITS, Limits
+from assay.model.presets import Preset, address, api_key, headers, preset_named, provider_at
+from assay.model.price import FREE, Prices, prices_for
+from assay.model.redact import names_a_secret, public_url, url_secrets
+from assay.model.scripted import Line, Scripted
+from assay.model.tls import tls_context
+from assay.model.transport import USUAL_TIMEOUTS, Endpoint, Timeouts, Transport
+from assay.model.wire import WireClient
+from assay.spec.environment import variable_of
+from assay.spec.model import CustomConnection, LoadedModel, ModelFile, ProviderConnection, problem_at
+from assay.types import Sampling
+
+
+def connect_provider(
+    provider: str, model: str, environment: Mapping[str, str], timeouts: Timeouts = USUAL_TIMEOUTS
+) -> Connection:
+    """A model of a provider; a SpecError names the variable when the key or the address is not set."""
+    provider, preset = preset_named(provider)
+    reference = f"{provider}/{model}"
+    key = api_key(preset, reference, environment)
+    url = address(provider, preset, model, environment)
+    endpoint = Endpoint(
+        url=url, headers=headers(provider, preset, key), timeouts=timeouts, tls=tls_context(url, None, environment)
+    )
+    transport = Transport(endpoint)
+    client = WireClient(
+        reference,
+        _preset_dialect(preset, model),
+        transport,
+        manner=Manner(length_field=preset.length_field),
+        secrets=[*filter(None, (key,)), *url_secrets(url)],
+    )
+    return Connection(
+        name=reference,
+        client=client,
+        identity={"provider": provider, "endpoint": public_url(url), "model": model, "adapter": preset.dialect},
+        prices=prices_for(provider, model),
+        key_hint=f"Check the key in the environment variable {preset.keys[0]}." if key else "",
+        closing=transport.close,
+    )
+
+
+def _preset_dialect(preset: Preset, model: str) -> Dialect:
+    return Chat(model)
+
+
+def connect_file(loaded: LoadedModel, root: Path, environment: Mapping[str, str]) -> Connection:
+    """The model of a model file."""
+    file, config = loaded.file, loaded.config
+    given: dict[str, Any] = {
+        "name": file.key,
+        "limits": Limits(
+            concurrent=file.max_concurrent_requests or NO_LIMITS.concurrent,
+            declared=file.max_concurrent_requests is not None,
+            requests_per_minute=file.rate_limit,
+            tokens_per_minute=file.tokens_per_minute,
+        ),
+        "sampling": file.sampling.sampling() if file.sampling is not None else Sampling(),
+    }
+    if isinstance(config, CustomConnection):
+        return Connection(**given, **_custom(loaded, config, root, environment))
+    if isinstance(config, ProviderConnection):
+        return Connection(**given, **_of_provider(loaded, config, environment))
+    client = Scripted(file.key, [Line(reply="")])
+    return Connection(**given, client=client, identity={"provider": "placeholder"}, prices=FREE)
+
+
+def _of_provider(loaded: LoadedModel, config: ProviderConnection, environment: Mapping[str, str]) -> dict[str, Any]:
+    try:
+        preset_named(config.provider_id)
+    except SpecError as error:
+        raise SpecError(problem_at(loaded, error, ("config", "provider_id"))) from None
+    made = connect_provider(config.provider_id, config.model_key, environment, _timeouts(loaded.file))
+    return {
+        "client": made.client,
+        "identity": made.identity,
+        "prices": _prices(loaded.file) or made.prices,
+        "key_hint": made.key_hint,
+        "closing": made.closing,
+    }
+
+
+def _custom(
+    loaded: LoadedModel, config: CustomConnection, root: Path, environment: Mapping[str, str]
+) -> dict[str, Any]:
+    file, url = loaded.file, str(config.url)
+    sent = dict(config.custom_headers)
+    if config.api_key is not None:
+        sent = {"Authorization": f"Bearer {config.api_key}", **sent}
+    dialect, source = _adapter(config, root, environment)
+    endpoint = Endpoint(
+        url=url,
+        headers=sent,
+        timeouts=_timeouts(file),
+        tls=tls_context(url, config.tls_context, environment, folder=loaded.document.path.parent),
+    )
+    transport = Transport(endpoint)
+    hidden = [value for name, value in config.custom_headers.items() if name not in loaded.plain_headers]
+    plain_secrets = [value for name, value in loaded.plain_headers.items() if names_a_secret(name)]
+    secrets = [*filter(None, (config.api_key,)), *hidden, *plain_secrets, *file.secrets.values(), *url_secrets(url)]
+    provider = provider_at(url)
+    known = prices_for(provider, config.model_key) if provider and config.model_key else None
+    return {
+        "client": WireClient(file.key, dialect, transport, secrets=secrets),
+        "identity": _identity(loaded, config, source),
+        "prices": _prices(file) or known,
+        "key_hint": _key_hint(loaded),
+        "closing": transport.close,
+    }
+
+
+def _adapter(config: CustomConnection, root: Path, environment: Mapping[str, str]) -> tuple[Dialect, str]:
+    return Chat(config.model_key), "identity"
+
+
+def _identity(loaded: LoadedModel, config: CustomConnection, adapter: str) -> dict[str, Any]:
+    """What decides replies. An address from a variable is kept by the variable's name and a digest of the rest."""
+    url = str(config.url)
+    shown = public_url(url)
+    if loaded.url is not None and variable_of(loaded.url) is not None:
+        shown = f"{loaded.url} {_digest(shown)}"
+    plain = {name: value for name, value in loaded.plain_headers.items() if not names_a_secret(name)}
+    return {
+        "provider": provider_at(url) or "custom",
+        "endpoint": shown,
+        "model": config.model_key,
+        "adapter": adapter,
+        "headers": {name: _digest(plain[name]) if name in plain else "" for name in sorted(config.custom_headers)},
+    }
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _key_hint(loaded: LoadedModel) -> str:
+    names = loaded.secret_variables
+    if not names:
+        return f'Check "api_key" in {loaded.document.path.name}.'
+    kind = "variable" if len(names) == 1 else "variables"
+    return f"Check the key in the environment {kind} {', '.join(names)}."
+
+
+def _prices(file: ModelFile) -> Prices | None:
+    if file.prices is None:
+        return None
+    input_per_million, output_per_million = file.prices.decimals()
+    return Prices(input_per_million=input_per_million, output_per_million=output_per_million)
+
+
+def _timeouts(file: ModelFile) -> Timeouts:
+    given, usual = file.timeout, USUAL_TIMEOUTS
+    if given is None:
+        return usual
+    if isinstance(given, float | int):
+        return Timeouts(connect_s=min(usual.connect_s, given), first_byte_s=float(given), total_s=float(given))
+    total_s = given.total or usual.total_s
+    return Timeouts(
+        connect_s=given.connect or usual.connect_s,
+        first_byte_s=given.first_byte or min(usual.first_byte_s, total_s),
+        total_s=total_s,
+    )

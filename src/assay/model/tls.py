@@ -1,0 +1,36 @@
+"""Which certificates are trusted and shown: the model file's, else the environment's, else the system's."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+
+from assay.errors import SpecError
+from assay.spec.model import TlsSettings
+
+_BUNDLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+
+
+def tls_context(
+    url: str, settings: TlsSettings | None, environment: Mapping[str, str], *, folder: Path | None = None
+) -> ssl.SSLContext | None:
+    """What to check an address with; None for plain HTTP and for the usual checks. Paths start at `folder`."""
+    bundle = next((environment[name] for name in _BUNDLES if environment.get(name)), None)
+    if not url.startswith("https://") or (settings is None and bundle is None):
+        return None
+    settings = settings or TlsSettings()
+    here = folder or Path()
+    ca_file = bundle if settings.ca_file is None else str(here / settings.ca_file)
+    try:
+        context = ssl.create_default_context(cafile=ca_file)
+        if settings.cert_file is not None:
+            key_file = None if settings.key_file is None else here / settings.key_file
+            context.load_cert_chain(here / settings.cert_file, key_file)
+    except OSError as error:
+        files = ", ".join(filter(None, (ca_file, settings.cert_file, settings.key_file)))
+        raise SpecError(f"the certificates in {files} cannot be used: {error.strerror or error}") from None
+    if not settings.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

@@ -1,0 +1,302 @@
+"""Model and adapter files: settings, and how they are found by their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from pydantic import Field
+
+from assay.errors import Problem, SpecError
+from assay.spec.document import Document, Steps
+from assay.spec.environment import variable_of, with_environment
+from assay.spec.fields import Key, Located, Settings
+from assay.spec.kind import kind_of
+from assay.spec.load import read_document
+from assay.spec.locate import Checker
+from assay.spec.lookup import find_document
+from assay.spec.nearest import listing, nearest
+from assay.spec.placeholder import PLACEHOLDER
+from assay.spec.walk import strings
+from assay.types import Sampling
+
+Task = Literal["chat_completion", "embeddings", "custom"]
+SECRET_FIELDS = ("api_key", "custom_headers")
+_VENDORS = ("langsmith", "dify", "azure_foundry", "aws_bedrock", "claude_managed_agents")
+
+
+class SamplingSettings(Settings):
+    """How a model is to choose its words; what is left out is left to the provider."""
+
+    temperature: float | None = Field(default=None, ge=0)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_tokens: int | None = Field(default=None, ge=1)
+    seed: int | None = None
+    stop: str | list[str] | None = None
+    reasoning_effort: str | None = None
+
+    def sampling(self) -> Sampling:
+        """The same as a value that travels."""
+        stop = [self.stop] if isinstance(self.stop, str) else self.stop
+        return Sampling(
+            temperature=self.temperature,
+            top_p=self.top_p,
+            max_tokens=self.max_tokens,
+            seed=self.seed,
+            stop=None if stop is None else tuple(str(text) for text in stop),
+            reasoning_effort=self.reasoning_effort,
+        )
+
+
+class PriceSettings(Settings):
+    """US dollars a million tokens."""
+
+    input_per_million: float = Field(ge=0)
+    output_per_million: float = Field(ge=0)
+
+    def decimals(self) -> tuple[Decimal, Decimal]:
+        """Both prices as they were written."""
+        return Decimal(str(self.input_per_million)), Decimal(str(self.output_per_million))
+
+
+class TimeoutSettings(Settings):
+    """Seconds until a connection, the first byte, and the whole answer."""
+
+    connect: float | None = Field(default=None, gt=0)
+    first_byte: float | None = Field(default=None, gt=0)
+    total: float | None = Field(default=None, gt=0)
+
+
+class ModelFile(Settings):
+    """A model: what it is called, what it takes, and how it is reached (`config`, checked by its type)."""
+
+    key: Key
+    display_name: str
+    description: str | None = None
+    task: Task = "chat_completion"
+    rate_limit: int | None = Field(default=None, ge=1)
+    max_concurrent_requests: int | None = Field(default=None, ge=1)
+    tokens_per_minute: int | None = Field(default=None, ge=1)
+    secrets: dict[str, str] = Field(default_factory=dict, repr=False)
+    config: dict[str, Any] = Field(repr=False)
+    sampling: SamplingSettings | None = None
+    prices: PriceSettings | None = None
+    timeout: float | TimeoutSettings | None = None
+
+
+class AdapterReference(Settings):
+    """An adapter by its key: a file of the project, or one that ships."""
+
+    key: str
+
+
+class TlsSettings(Settings):
+    """How the server's certificate is checked, and which one is shown to it."""
+
+    verify: bool = True
+    ca_file: Located | None = None
+    cert_file: Located | None = None
+    key_file: Located | None = None
+
+
+class CustomConnection(Settings):
+    """A model at an address."""
+
+    connection_type: Literal["custom_connection"] = "custom_connection"
+    url: Located = Field(repr=False)
+    api_key: str | None = Field(default=None, repr=False)
+    adapter: AdapterReference | None = None
+    model_key: str | None = None
+    custom_headers: dict[str, str] = Field(default_factory=dict, repr=False)
+    tls_context: TlsSettings | None = None
+
+
+class ProviderConnection(Settings):
+    """A model of a provider known by name."""
+
+    connection_type: Literal["provider_connection"]
+    provider_id: str
+    model_key: str
+
+
+class Placeholder(Settings):
+    """No model yet: every reply is empty."""
+
+    connection_type: Literal["placeholder"]
+
+
+ModelConfig = CustomConnection | ProviderConnection | Placeholder
+_CONFIGS: Mapping[str, type[Settings]] = {
+    "custom_connection": CustomConnection,
+    "provider_connection": ProviderConnection,
+    "placeholder": Placeholder,
+}
+
+
+class Snippet(Settings):
+    """A template in a file."""
+
+    language: Literal["jinja"] = "jinja"
+    source_code: Located
+
+
+class AdapterFile(Settings):
+    """How a request becomes the body of an endpoint of its own kind, and how its answer is read."""
+
+    key: Key
+    display_name: str
+    description: str | None = None
+    long_description: str | None = None
+    provider: str | None = None
+    task: Task = "chat_completion"
+    process_input: Snippet
+    process_output: Snippet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedModel:
+    """A model file, checked. Values of `$VAR` are in `config` in memory only.
+
+    `url` is the address as the file has it; `plain_headers` are headers whose values stand in the file as they are.
+    """
+
+    file: ModelFile
+    config: ModelConfig = field(repr=False)
+    document: Document = field(repr=False)
+    url: str | None = None
+    plain_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secret_variables: tuple[str, ...] = ()
+
+
+def load_model(path: Path, *, strict: bool = True, environment: Mapping[str, str] | None = None) -> LoadedModel:
+    """A model from its YAML file; a SpecError with all that is wrong with it."""
+    document = read_document(path, strict=strict, environment=environment)
+    if kind_of(document.data) != "model":
+        raise SpecError(document.problem('not a model; a model has "key", "display_name" and "config"', ()))
+    return _model(document)
+
+
+def find_model(
+    key: str, root: Path, *, strict: bool = True, environment: Mapping[str, str] | None = None
+) -> LoadedModel:
+    """The model with a key among the files of the project."""
+    return _model(find_document("model", key, root, _reader(strict, environment)))
+
+
+def find_adapter(
+    key: str, root: Path, *, strict: bool = True, environment: Mapping[str, str] | None = None
+) -> AdapterFile:
+    """The adapter with a key among the files of the project."""
+    document = find_document("adapter", key, root, _reader(strict, environment))
+    checker = Checker(document)
+    file = checker.validated(AdapterFile, document.data, (), "the adapter")
+    if file is None or document.problems:
+        raise SpecError([*document.problems, *checker.problems])
+    return file
+
+
+def _reader(strict: bool, environment: Mapping[str, str] | None) -> Callable[[Path], Document]:
+    return lambda path: read_document(path, strict=strict, environment=environment)
+
+
+def _model(document: Document) -> LoadedModel:
+    checker = Checker(document)
+    checker.problems += document.problems
+    data = with_environment(document.data, document.environment)
+    file = checker.validated(ModelFile, data, (), "the model")
+    if data.get("task") == "embeddings":
+        checker.report("models for embeddings are not available in this version", ("task",))
+    config = _config(data, checker)
+    if file is None or config is None or checker.problems:
+        raise SpecError(checker.problems)
+    written = document.data["config"]
+    return LoadedModel(
+        file=file,
+        config=config,
+        document=document,
+        url=written.get("url"),
+        plain_headers=_plain(written.get("custom_headers") or {}),
+        secret_variables=_variables(document.data),
+    )
+
+
+def _config(data: Mapping[str, Any], checker: Checker) -> ModelConfig | None:
+    node = data.get("config")
+    if not isinstance(node, dict):
+        return None
+    name = node.get("connection_type", "custom_connection")
+    settings = _CONFIGS.get(name) if isinstance(name, str) else None
+    if settings is None:
+        checker.report(*_no_such_connection(name))
+        return None
+    secrets = data.get("secrets")
+    filled = _with_secrets(node, secrets if isinstance(secrets, dict) else {}, checker)
+    config = cast("ModelConfig | None", checker.validated(settings, filled, ("config",), name))
+    if isinstance(config, CustomConnection) and not config.url.startswith(("http://", "https://", "$")):
+        message = "url: expected the whole address that is posted to, such as https://host/v1/chat/completions"
+        checker.report(message, ("config", "url"))
+    return config
+
+
+def _no_such_connection(name: Any) -> tuple[str, Steps, str | None]:
+    steps = ("config", "connection_type")
+    if name == "custom_inference":
+        return "custom_inference needs user code, which is not available in this version", steps, None
+    if name in _VENDORS:
+        way = "reach the model by custom_connection (its address) or custom_inference (a function of your own)"
+        return f"{name} is a vendor's platform that assay does not speak to; {way}", steps, None
+    near = nearest(str(name), _CONFIGS)
+    there = "" if near else f"; there is {listing(_CONFIGS)}"
+    return f'no connection type is called "{name}"{there}', steps, near
+
+
+def _with_secrets(node: dict[str, Any], secrets: Mapping[str, Any], checker: Checker) -> dict[str, Any]:
+    """The config with `<< secrets.NAME >>` replaced where secrets may stand."""
+
+    def filled(text: str, steps: Steps) -> str:
+        for kind, name in PLACEHOLDER.findall(text):
+            if kind == "secrets" and name in secrets:
+                text = text.replace(f"<< secrets.{name} >>", str(secrets[name]))
+            elif kind == "secrets":
+                near = nearest(name, secrets)
+                checker.report(f'the model has no secret "{name}"', steps, near)
+        return text
+
+    for at, text in strings({name: value for name, value in node.items() if name not in SECRET_FIELDS}):
+        if any(kind == "secrets" for kind, _ in PLACEHOLDER.findall(text)):
+            checker.report("secrets may stand only in api_key and custom_headers", ("config", *at))
+    changed = dict(node)
+    key, headers = node.get("api_key"), node.get("custom_headers")
+    if isinstance(key, str):
+        changed["api_key"] = filled(key, ("config", "api_key"))
+    if isinstance(headers, dict):
+        changed["custom_headers"] = {
+            name: filled(value, ("config", "custom_headers", name)) if isinstance(value, str) else value
+            for name, value in headers.items()
+        }
+    return changed
+
+
+def _plain(headers: Mapping[str, Any]) -> dict[str, str]:
+    """Headers that stand in the file as they are: neither a variable nor a secret."""
+    return {
+        name: value
+        for name, value in headers.items()
+        if isinstance(value, str) and variable_of(value) is None and not PLACEHOLDER.search(value)
+    }
+
+
+def _variables(data: Mapping[str, Any]) -> tuple[str, ...]:
+    """The variables behind the key, headers and secrets, so that a refusal can name them."""
+    config = data.get("config") or {}
+    places = {"secrets": data.get("secrets") or {}, **{name: config.get(name) or {} for name in SECRET_FIELDS}}
+    found = (variable_of(text) for _, text in strings(places))
+    return tuple(dict.fromkeys(name for name in found if name is not None))
+
+
+def problem_at(model: LoadedModel, error: SpecError, steps: Steps) -> list[Problem]:
+    """Problems found while connecting, at their place in the model's file."""
+    return [model.document.problem(problem.message, steps, problem.suggestion) for problem in error.problems]

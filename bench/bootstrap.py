@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import cast
 
 import numpy as np
 
+from assay.spec.fields import MetricSpec
 from bench.measure import Line
 
 ITEMS = 10_000
@@ -30,7 +32,7 @@ def measure() -> Iterator[Line]:
     kinds = {kind.name: kind for kind in KINDS}
     for name in ("cohens_kappa", "matthews_corrcoef", "multiclass-classification"):
         kind = kinds[name]
-        settings = kind.settings.model_validate({"type": name, "field_gt": "t", "field_pred": "p"})
+        settings = cast("MetricSpec", kind.settings.model_validate({"type": name, "field_gt": "t", "field_pred": "p"}))
         spent_s = _time(partial(compute, kind, settings, table, seed=0, address="b"))
         yield Line(
             what=f"{name} with its interval, {ITEMS:,} items / one plain numpy bootstrap of a mean",

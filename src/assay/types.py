@@ -332,6 +332,17 @@ class ScorerReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What one model cost a run for one purpose; `cost_usd` is None when a price was unknown."""
+
+    model: str
+    purpose: CallPurpose
+    n_calls: int
+    usage: Usage
+    cost_usd: Decimal | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
     """A run and its numbers."""
 
@@ -344,6 +355,16 @@ class RunReport:
     n_cached: int
     scorers: tuple[ScorerReport, ...]
     failures: Mapping[str, int]
-    usage: Usage = Usage()
-    cost_usd: Decimal | None = Decimal(0)
+    spending: tuple[Spending, ...] = ()
     display_name: str | None = None
+
+    @property
+    def usage(self) -> Usage:
+        """All tokens that the run was billed for."""
+        return sum((spent.usage for spent in self.spending), Usage())
+
+    @property
+    def cost_usd(self) -> Decimal | None:
+        """All that the run cost; None when a price was unknown."""
+        costs = [spent.cost_usd for spent in self.spending]
+        return None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0))

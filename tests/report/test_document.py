@@ -1,8 +1,7 @@
 """The JSON of a run: what is written can be read back."""
 
+from dataclasses import replace
 from decimal import Decimal
-
-import pytest
 
 from assay.report.document import (
     metric_document,
@@ -12,7 +11,7 @@ from assay.report.document import (
     summary_document,
     value_document,
 )
-from assay.types import Interval, MetricReport, MetricResult, MetricValue, RunReport, ScorerReport, Usage
+from assay.types import Interval, MetricReport, MetricResult, MetricValue, RunReport, ScorerReport, Spending, Usage
 
 VALUE = MetricValue(
     value=0.5,
@@ -43,8 +42,10 @@ REPORT = RunReport(
         ),
     ),
     failures={"parse": 1},
-    usage=Usage(prompt_tokens=3, completion_tokens=4),
-    cost_usd=Decimal("0.25"),
+    spending=(
+        Spending(model="m", purpose="answer", n_calls=4, usage=Usage(prompt_tokens=3), cost_usd=Decimal("0.25")),
+        Spending(model="j", purpose="judge", n_calls=4, usage=Usage(completion_tokens=4), cost_usd=Decimal("0.05")),
+    ),
 )
 
 
@@ -84,8 +85,9 @@ def test_the_json_of_a_run_has_the_documented_fields():
     assert scorer["metrics"][0]["values"]["a"]["method"] == "wilson_effective"
 
 
-@pytest.mark.parametrize("cost", [None, Decimal(0)])
-def test_an_unknown_cost_is_null_and_no_cost_is_zero(cost):
-    from dataclasses import replace
-
-    assert run_document(replace(REPORT, cost_usd=cost))["cost_usd"] == (None if cost is None else 0.0)
+def test_an_unknown_cost_is_null_and_no_cost_is_zero():
+    assert run_document(REPORT)["cost_usd"] == 0.3
+    assert run_document(REPORT)["usage"] == {"prompt_tokens": 3, "completion_tokens": 4}
+    unknown = replace(REPORT, spending=(replace(REPORT.spending[0], cost_usd=None), REPORT.spending[1]))
+    assert run_document(unknown)["cost_usd"] is None
+    assert run_document(replace(REPORT, spending=()))["cost_usd"] == 0.0

@@ -222,10 +222,8 @@ def test_text_in_a_sample_is_never_read_as_a_template(text: str) -> None:
     assert texts("<{{ solver_output.output }}>", rows).values == ["<{% raw %}" + text + ">"]
 
 
-def test_hostile_strings_come_out_unchanged() -> None:
-    file = Path("/work/shared/data/hostile/naughty_strings__security.jsonl.gz")
-    if not file.exists():
-        pytest.skip("the hostile strings are not on this machine")
+def test_hostile_strings_come_out_unchanged(real_data: Path) -> None:
+    file = real_data / "hostile" / "naughty_strings__security.jsonl.gz"
     lines = [json.loads(line) for line in gzip.decompress(file.read_bytes()).splitlines()]
     samples = [{"x": json.dumps(line)} for line in lines]
     rows = Rows(positions=range(len(samples)), ids=[str(i) for i in range(len(samples))], samples=samples)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -43,6 +44,19 @@ def config_values(
             raise click.BadParameter(f'"{pair}" is not of the form key=value', ctx, parameter)
         values[key] = value
     return values
+
+
+def money(ctx: click.Context | None, parameter: click.Parameter | None, text: str | None) -> Decimal | None:
+    """An amount in US dollars, exactly as written."""
+    if text is None:
+        return None
+    try:
+        amount = Decimal(text.removeprefix("$"))
+    except InvalidOperation:
+        amount = Decimal(-1)
+    if not amount.is_finite() or amount < 0:
+        raise click.BadParameter(f'"{text}" is not an amount of US dollars, such as 0.50', ctx, parameter)
+    return amount
 
 
 def find_store(location: str | None) -> Store:

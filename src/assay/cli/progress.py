@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from assay.engine.session import Listener, Progress
+    from assay.engine.progress import Listener, Progress
 
 QUIET_S = 2.0
 TERMINAL_EVERY_S = 0.2
@@ -19,7 +19,7 @@ LINE_EVERY_S = 5.0
 @contextmanager
 def watch(*, enabled: bool) -> Iterator[Listener]:
     """A listener that shows how far a run is."""
-    from assay.engine.session import silent
+    from assay.engine.progress import silent
 
     if not enabled:
         yield silent
@@ -58,16 +58,24 @@ class _Shown:
 
 
 def progress_line(progress: Progress, *, elapsed_s: float) -> str:
-    """Done, failed, rate and time left, in one line of at most 80 columns."""
+    """Done, failed, cached, rate, time left, money, calls in flight and what is being waited for, in one line."""
     fresh = progress.done - progress.resumed
     rate = fresh / elapsed_s if elapsed_s > 0 else 0.0
     total = f"/{progress.total:,}" if progress.total is not None else ""
     parts = [f"{progress.done:,}{total} samples"]
     if progress.failed:
         parts.append(f"{progress.failed:,} failed")
-    parts.append(f"{rate:,.0f}/s")
+    if progress.cached:
+        parts.append(f"{progress.cached:,} cached")
+    parts.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:,.1f}/s")
     if progress.total is not None and rate > 0:
         parts.append(f"{_duration((progress.total - progress.done) / rate)} left")
+    if progress.cost_usd:
+        parts.append(f"${progress.cost_usd:.4f}")
+    if progress.in_flight is not None:
+        parts.append(f"{progress.in_flight} in flight")
+    if progress.waiting:
+        parts.append(progress.waiting)
     return " · ".join(parts)
 
 

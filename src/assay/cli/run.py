@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.options import FILE, config_values, console, json_option, store_option
+from assay.cli.options import FILE, config_values, console, json_option, money, store_option
 
 if TYPE_CHECKING:
     from assay.types import RunReport
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 @click.command("run")
 @click.argument("file", type=FILE)
+@click.option(
+    "--model",
+    metavar="MODEL",
+    help="The model that answers: provider/name (openai/gpt-5-mini), a model file or its key, scripted/FILE.",
+)
 @click.option(
     "--dataset",
     type=FILE,
@@ -31,6 +36,25 @@ if TYPE_CHECKING:
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything drawn at random.")
 @click.option(
+    "--max-cost",
+    callback=money,
+    metavar="USD",
+    help="Stop starting calls before the run could cost more than this; it ends partial, with valid numbers.",
+)
+@click.option(
+    "--max-concurrency",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="At most N calls in flight a model (default 100).",
+)
+@click.option(
+    "--cache-policy",
+    type=click.Choice(["reuse", "update", "no-cache"]),
+    default="reuse",
+    show_default=True,
+    help="Use replies paid for earlier; ask anew and replace them; or neither use nor share them.",
+)
+@click.option(
     "--max-failures",
     type=click.FloatRange(0, 1),
     default=0.05,
@@ -41,7 +65,7 @@ if TYPE_CHECKING:
 @click.option(
     "--fresh",
     is_flag=True,
-    help="Start anew instead of reusing or resuming an earlier run of the same content.",
+    help="Start anew, asking models again, instead of reusing or resuming an earlier run of the same content.",
 )
 @click.option("--allow-outside", is_flag=True, help="Let files lie outside the project folder.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
@@ -56,7 +80,8 @@ def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, stor
     \b
     Examples:
       assay run task.yaml
-      assay run task.yaml --dataset answers.jsonl --limit 100
+      assay run task.yaml --model openai/gpt-5-mini --limit 20 --max-cost 0.50
+      assay run task.yaml --dataset answers.jsonl
       assay run task.yaml --config answer_column=label --json
     """
     from assay.cli.progress import watch
@@ -70,6 +95,13 @@ def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, stor
         for note in notes:
             click.echo(f"note: {note}", err=True)
     show(report, as_json=as_json)
+    if report.status == "partial":
+        click.echo(
+            f"partial: --max-cost was reached after {report.n_samples:,} samples; "
+            "the same command with a higher limit goes on from there",
+            err=True,
+        )
+        return 3
     share = failed_share(report)
     if share > max_failures:
         click.echo(

@@ -14,7 +14,7 @@ from assay.cli.options import find_store, json_option, store_option
 def command(run: str, *, store: str | None, as_json: bool) -> None:
     """Print the numbers of RUN again: its id, a unique prefix of it, or `latest` (the default)."""
     from assay.cli.run import show
-    from assay.engine.session import stored_report
+    from assay.engine.conclude import stored_report
     from assay.store.runs import find
 
     opened = find_store(store)

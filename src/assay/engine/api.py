@@ -9,8 +9,9 @@ from typing import Any
 
 from assay.builtin import registry
 from assay.engine.prepare import Options, inspect_task, prepare
-from assay.engine.session import Listener, run_task, silent
+from assay.engine.progress import Listener, silent
 from assay.engine.result import Result
+from assay.engine.session import run_task
 from assay.errors import Problem, SpecError
 from assay.spec.project import yaml_files
 from assay.store.store import default_location, open_store

@@ -18,15 +18,11 @@ REPLY_TOKENS = 4_096
 class Purse:
     """What a run may spend: paid so far, and promised to calls in flight."""
 
-    def __init__(self, limit_usd: Decimal, memory: RunMemory) -> None:
+    def __init__(self, limit_usd: Decimal, memory: RunMemory, *, spent_before: Decimal = Decimal(0)) -> None:
         self._limit = limit_usd
         self._memory = memory
-        self._before = Decimal(0)
+        self._before = spent_before
         self._promised = Decimal(0)
-
-    def start_with(self, spent_usd: Decimal) -> None:
-        """Count what an earlier part of the run has paid."""
-        self._before = spent_usd
 
     def promise(self, most_usd: Decimal) -> None:
         """Set money aside for a call; raises BudgetReached when it is not there."""

@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 import orjson
 
+from assay.engine.trials import UNBIASED, aggregate
 from assay.metric.compute import compute, fields_of, labels_of
 from assay.metric.table import Table, TableBuilder
-from assay.spec import LoadedScorer
-from assay.spec.fields import MetricSpec
+from assay.spec import LoadedMetric, LoadedScorer
+from assay.spec.task import Trials
 from assay.store import evidence
 from assay.store.store import Store
 from assay.template import texts
-from assay.types import MetricReport, Rows, ScorerReport
+from assay.types import MetricReport, MetricResult, MetricValue, Rows, ScorerReport
 
 _NOTHING: Mapping[str, Any] = {}
+WORTH_SHOWING = 0.01
+"""An unbiased value stands in the table when it differs from the plug-in one by more than this."""
 
 
 def scorer_report(
-    store: Store, rows_of: int, slot: int, scorer: LoadedScorer, *, n_failed: int, seed: int
+    store: Store, rows_of: int, slot: int, scorer: LoadedScorer, *, trials: Trials | None, n_failed: int, seed: int
 ) -> ScorerReport:
     """All metrics of one scorer of a run."""
-    specs = [metric.settings for metric in scorer.metrics]
-    table = _table(store, rows_of, slot, scorer, specs)
+    table = _table(store, rows_of, slot, scorer, trials)
     reports = []
     for metric in scorer.metrics:
         address = f"{scorer.key}/{metric.key}"
         result = compute(metric.kind, metric.settings, table, seed=seed, address=address)
+        result = _with_unbiased(metric, table, result, seed=seed, address=address)
         reports.append(MetricReport(key=metric.key, type=metric.kind.name, result=result))
     return ScorerReport(
         key=scorer.key,
@@ -42,17 +47,65 @@ def scorer_report(
     )
 
 
-def _table(store: Store, rows_of: int, slot: int, scorer: LoadedScorer, specs: Sequence[MetricSpec]) -> Table:
+def _with_unbiased(
+    metric: LoadedMetric, table: Table, result: MetricResult, *, seed: int, address: str
+) -> MetricResult:
+    """The result with the unbiased twin of pass@k or pass^k in its details, and in sight where it matters."""
+    field = getattr(metric.settings, "field", None)
+    if field is None or f"{field}{UNBIASED}" not in table.seen:
+        return result
+    settings = metric.settings.model_copy(update={"field": f"{field}{UNBIASED}"})
+    twin = compute(metric.kind, settings, table, seed=seed, address=f"{address}{UNBIASED}")
+    values, beside = dict(result.values), {}
+    for (name, plain), unbiased in zip(result.values.items(), twin.values.values(), strict=True):
+        beside[name] = unbiased.value
+        if _differ(plain, unbiased):
+            values[f"{name} (unbiased)"] = unbiased
+    return replace(result, values=values, detail={**result.detail, "unbiased": beside})
+
+
+def _differ(plain: MetricValue, unbiased: MetricValue) -> bool:
+    if plain.value is None or unbiased.value is None:
+        return plain.value is not unbiased.value
+    return abs(plain.value - unbiased.value) > WORTH_SHOWING
+
+
+def _table(store: Store, rows_of: int, slot: int, scorer: LoadedScorer, trials: Trials | None) -> Table:
+    specs = [metric.settings for metric in scorer.metrics]
     fields = {name for settings in specs for name in fields_of(settings).values()}
+    if trials is not None:
+        fields |= {f"{name}{UNBIASED}" for name in fields}
     labels = {label for settings in specs for label in labels_of(settings)}
     builder = TableBuilder(fields, labels, ranges=scorer.kind.ranges)
     known = scorer.kind.values
-    metadata = known is None or not fields <= set(known)
-    for page in evidence.score_pages(store, rows_of, slot, metadata=metadata, inputs=bool(labels)):
+    metadata = trials is None and (known is None or not fields <= set(known))
+    pages = evidence.score_pages(store, rows_of, slot, metadata=metadata, inputs=bool(labels))
+    for page in pages if trials is None else _aggregated(pages, trials):
         values = _loaded(page.values)
         details = _loaded(page.metadata) if metadata else [_NOTHING] * len(values)
         builder.add(values, details, labels=_labels(page, labels))
     return builder.build()
+
+
+def _aggregated(pages: Iterator[evidence.ScorePage], trials: Trials) -> Iterator[evidence.ScorePage]:
+    """The pages with one score a sample instead of one a trial."""
+    rows = (
+        (position // trials.num_trials, page.values[i], page.inputs[i : i + 1], page.ids[i : i + 1])
+        for page in pages
+        for i, position in enumerate(page.positions)
+    )
+    made = evidence.ScorePage([], [], [], [], [])
+    for sample, group in groupby(rows, key=lambda row: row[0]):
+        entries = list(group)
+        score = aggregate([orjson.loads(text) for _, text, _, _ in entries], trials)
+        made.positions.append(sample)
+        made.values.append(orjson.dumps(score).decode())
+        made.inputs.extend(entries[0][2])
+        made.ids.extend(entries[0][3])
+        if len(made.values) == evidence.PAGE:
+            yield made
+            made = evidence.ScorePage([], [], [], [], [])
+    yield made
 
 
 def _loaded(documents: Sequence[str | None]) -> list[Mapping[str, Any]]:
@@ -63,7 +116,7 @@ def _loaded(documents: Sequence[str | None]) -> list[Mapping[str, Any]]:
     return [known[text] for text in documents]
 
 
-def _labels(page: evidence.ScorePage, templates: set[Any]) -> dict[str, Sequence[str | None]]:
+def _labels(page: evidence.ScorePage, templates: set[str]) -> dict[str, Sequence[str | None]]:
     if not templates:
         return {}
     rows = Rows(positions=page.positions, ids=page.ids, samples=[orjson.loads(text) for text in page.inputs])
@@ -75,7 +128,7 @@ def _label_column(template: str, rows: Rows) -> Sequence[str | None]:
     return [None if place in column.failures else value for place, value in enumerate(column.values)]
 
 
-def addressed(reports: Sequence[ScorerReport]) -> Iterator[tuple[str, Any]]:
+def addressed(reports: Sequence[ScorerReport]) -> Iterator[tuple[str, MetricValue]]:
     """Every value of a run with its address, `scorer/metric/name`."""
     for scorer in reports:
         for metric in scorer.metrics:

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from assay import __version__
 from assay.dataset.open import fingerprint, first_rows
 from assay.engine.columns import answer_problems, column_problems
+from assay.engine.keys import model_keys
+from assay.engine.memory import CachePolicy
 from assay.errors import Place, Problem, SpecError
 from assay.registry import Registry
 from assay.spec import LoadedDataset, LoadedTask, load_dataset, load_task
+from assay.spec.source import problem_in
+from assay.spec.task import Trials
+
+if TYPE_CHECKING:
+    from assay.model.connect import Connection
+
+ModelReference = str | Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """What a person may say about a run beside its file."""
 
-    model: str | None = None
+    model: ModelReference | None = None
     dataset: Path | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
     limit: int | None = None
@@ -30,6 +40,9 @@ class Options:
     store: str | None = None
     fresh: bool = False
     allow_outside: bool = False
+    max_cost: Decimal | None = None
+    max_concurrency: int | None = None
+    cache_policy: CachePolicy = "reuse"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +52,25 @@ class Plan:
     loaded: LoadedTask
     dataset: LoadedDataset
     options: Options
+    connections: Mapping[str | None, Connection]
     spec: Mapping[str, Any]
     identity: str
+
+    @property
+    def model_name(self) -> str | None:
+        """The model that answers, as people call it."""
+        return self.connections[None].name if None in self.connections else None
+
+    @property
+    def is_live(self) -> bool:
+        """Does the task ask a model, to answer or to judge?"""
+        solver = self.loaded.solver
+        return (solver is not None and solver.kind.live) or any(s.kind.live for s in self.loaded.scorers)
+
+    @property
+    def trials(self) -> Trials | None:
+        """How often every sample is answered, and how its scores become one; None for once."""
+        return self.loaded.task.definition.trials
 
     @property
     def jail(self) -> Path | None:
@@ -75,6 +105,7 @@ def prepare(path: Path, registry: Registry, options: Options) -> Plan:
     if dataset is None:
         raise SpecError(f'the task "{loaded.task.key}" names no dataset: add one, or give --dataset FILE')
     jail = None if options.allow_outside else loaded.document.root
+    connections = _connections(loaded, options)
     spec = {
         "assay": __version__,
         "task": loaded.resolved,
@@ -84,7 +115,7 @@ def prepare(path: Path, registry: Registry, options: Options) -> Plan:
             "source": dataset.written,
             "sha256": fingerprint(dataset.kind, dataset.settings, dataset.folder, root=jail),
         },
-        "model": options.model,
+        "models": {key or "": connection.identity for key, connection in connections.items()},
         "limit": options.limit,
         "seed": options.seed,
     }
@@ -95,6 +126,27 @@ def prepare(path: Path, registry: Registry, options: Options) -> Plan:
         loaded=loaded,
         dataset=dataset,
         options=options,
+        connections=connections,
         spec=spec,
         identity=hashlib.sha256(text).hexdigest(),
     )
+
+
+def _connections(loaded: LoadedTask, options: Options) -> dict[str | None, Connection]:
+    """The models that the task will ask, found and checked by name; no call is made."""
+    solver = loaded.solver
+    wanted: dict[str | None, ModelReference] = {key: key for key in model_keys(loaded)}
+    if solver is not None and solver.kind.live:
+        if options.model is None:
+            message = f"{solver.kind.name} asks a model: name it with --model, such as --model openai/gpt-5-mini"
+            raise SpecError(problem_in(loaded.document.sources, message, solver.place))
+        wanted[None] = options.model
+    if not wanted:
+        return {}
+    from assay.model.connect import connect
+
+    made: dict[ModelReference, Connection] = {}
+    for reference in wanted.values():
+        if reference not in made:
+            made[reference] = connect(reference, root=loaded.document.root, environment=loaded.document.environment)
+    return {key: made[reference] for key, reference in wanted.items()}

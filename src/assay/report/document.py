@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from assay.types import Interval, MetricReport, MetricResult, MetricValue, RunReport, ScorerReport, Usage
+from assay.types import Interval, MetricReport, MetricResult, MetricValue, RunReport, ScorerReport, Spending, Usage
 
 
 def value_document(value: MetricValue) -> dict[str, Any]:
@@ -87,8 +87,31 @@ def summary_document(report: RunReport) -> dict[str, Any]:
             "completion_tokens": report.usage.completion_tokens,
         },
         "cost_usd": None if report.cost_usd is None else float(report.cost_usd),
+        "spending": [_spending_document(spent) for spent in report.spending],
         "failures": dict(report.failures),
     }
+
+
+def _spending_document(spent: Spending) -> dict[str, Any]:
+    return {
+        "model": spent.model,
+        "purpose": spent.purpose,
+        "n_calls": spent.n_calls,
+        "prompt_tokens": spent.usage.prompt_tokens,
+        "completion_tokens": spent.usage.completion_tokens,
+        "cost_usd": None if spent.cost_usd is None else str(spent.cost_usd),
+    }
+
+
+def _spending_from(document: Mapping[str, Any]) -> Spending:
+    cost = document["cost_usd"]
+    return Spending(
+        model=document["model"],
+        purpose=document["purpose"],
+        n_calls=document["n_calls"],
+        usage=Usage(prompt_tokens=document["prompt_tokens"], completion_tokens=document["completion_tokens"]),
+        cost_usd=None if cost is None else Decimal(cost),
+    )
 
 
 def _scorer_document(scorer: ScorerReport) -> dict[str, Any]:
@@ -132,6 +155,5 @@ def report_from(
         n_cached=summary["n_cached"],
         scorers=tuple(ScorerReport(**scorer, metrics=metrics.get(scorer["key"], ())) for scorer in summary["scorers"]),
         failures=summary["failures"],
-        usage=Usage(**summary["usage"]),
-        cost_usd=None if summary["cost_usd"] is None else Decimal(str(summary["cost_usd"])),
+        spending=tuple(_spending_from(spent) for spent in summary["spending"]),
     )

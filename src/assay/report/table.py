@@ -23,6 +23,7 @@ def run_table(report: RunReport) -> RenderableType:
         if scorers and title:
             parts.append(Text(f"\n{title}", style="bold"))
         parts.extend(_scorer_table(scorer) for scorer in scorers)
+    parts.extend(Text(line, style="dim") for line in _spending(report))
     if not report.scorers:
         parts.append(Text("The task has no scorers: the answers are stored, nothing was scored."))
     return Group(*parts)
@@ -40,6 +41,16 @@ def _head(report: RunReport) -> Iterator[str]:
         counts.append(f"{report.n_cached:,} from an earlier run")
     status = "" if report.status == "completed" else f" · [red]{report.status}[/red]"
     yield f"run {report.run} · {' · '.join(counts)}{status}"
+
+
+def _spending(report: RunReport) -> Iterator[str]:
+    """What was paid, a line for each model and purpose."""
+    for place, spent in enumerate(report.spending):
+        cost = "cost unknown (no price for this model)" if spent.cost_usd is None else f"${spent.cost_usd:,.4f}"
+        tokens = f"{spent.usage.prompt_tokens:,} + {spent.usage.completion_tokens:,} tokens"
+        calls = f"{spent.n_calls:,} call{'s' if spent.n_calls != 1 else ''}"
+        line = f"{clean(spent.model, width=30)} ({spent.purpose}): {calls}, {tokens}, {cost}"
+        yield line if place else f"\n{line}"
 
 
 def _scorer_table(scorer: ScorerReport) -> RenderableType:
@@ -82,7 +93,7 @@ def _add_metric(table: Table, metric: MetricReport) -> None:
         _add_values(table, renamed, indent="  " if single else "    ")
     hidden = len(metric.result.groups) - GROUPS_SHOWN
     if hidden > 0:
-        table.add_row(Text(f"  (+{hidden} more groups: --json shows all)", style="dim"))
+        table.add_row(Text(f"  (+{hidden} more groups: --json)", style="dim"))
 
 
 def _add_values(table: Table, values: Mapping[str, MetricValue], *, indent: str) -> None:

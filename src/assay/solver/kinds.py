@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from assay.solver import pass_through
+from assay.solver import pass_through, single_turn
 
-KINDS = (pass_through.KIND,)
+KINDS = (pass_through.KIND, single_turn.KIND)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +12,7 @@ from sqlalchemy import Connection, func, select
 from assay.store.runs import now
 from assay.store.schema import calls
 from assay.store.store import Store, insert_many
-from assay.types import CallPurpose, PaidCall, Reply, Usage
+from assay.types import PaidCall, Reply, Spending, Usage
 
 
 def write_calls(connection: Connection, run_no: int, paid: Sequence[PaidCall]) -> None:
@@ -82,17 +81,6 @@ class CallReader:
     def close(self) -> None:
         self._cursor.close()
         self._connection.close()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
-    """What one model cost a run for one purpose; `cost_usd` is None when a price was unknown."""
-
-    model: str
-    purpose: CallPurpose
-    n_calls: int
-    usage: Usage
-    cost_usd: Decimal | None
 
 
 def spending(store: Store, run_no: int) -> list[Spending]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -95,6 +96,33 @@ def count_failed_samples(store: Store, run_no: int) -> int:
     place = failures.c.id.op(">>")(STEP.bit_length() - 1)
     query = select(func.count(func.distinct(place))).where(_within(failures.c.id, run_no))
     return _count(store, query)
+
+
+def has_retryable(store: Store, run_no: int) -> bool:
+    """Did anything fail that may go well another time?"""
+    query = select(failures.c.id).where(_within(failures.c.id, run_no), failures.c.retryable == 1).limit(1)
+    with store.connect() as connection:
+        return connection.execute(query).first() is not None
+
+
+def drop_retryable(store: Store, run_no: int) -> int:
+    """Take back the samples with such a failure, so that they are done again; gives their number."""
+    within = _within(failures.c.id, run_no)
+    with store.begin() as connection:
+        found = connection.execute(select(failures.c.id).where(within, failures.c.retryable == 1)).scalars()
+        keys = sorted({key - key % STEP for key in found})
+        for key in keys:
+            for table in (samples, scores, failures):
+                connection.execute(table.delete().where(table.c.id >= key, table.c.id < key + STEP))
+    return len(keys)
+
+
+def done_positions(store: Store, run_no: int) -> array[int]:
+    """The positions of the samples that are stored, in order, at eight bytes each."""
+    query = select(samples.c.id).where(_within(samples.c.id, run_no)).order_by(samples.c.id)
+    with store.connect() as connection:
+        found = connection.execution_options(yield_per=PAGE).execute(query).scalars()
+        return array("q", (unpack(key)[1] for key in found))
 
 
 def _count(store: Store, query: Select[Any]) -> int:

@@ -114,6 +114,12 @@ def advance(connection: Connection, run_no: int, cursor: int) -> None:
     connection.execute(update(runs).where(runs.c.no == run_no).values(cursor=cursor, heartbeat_at=now()))
 
 
+def beat(store: Store, run_no: int) -> None:
+    """Give a sign of life."""
+    with store.begin() as connection:
+        connection.execute(update(runs).where(runs.c.no == run_no).values(heartbeat_at=now()))
+
+
 def finish(
     store: Store, run_no: int, *, status: Status, summary: str | None, documents: list[dict[str, object]]
 ) -> None:

@@ -1,0 +1,148 @@
+"""A run that asks models: from the plan to committed rows, in an event loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from assay.engine.budget import Purse
+from assay.engine.cell import Cell, Work
+from assay.engine.live import Engine
+from assay.engine.memory import RunMemory
+from assay.engine.models import Models
+from assay.engine.prepare import Plan
+from assay.engine.progress import Listener, Progress
+from assay.engine.record import Recorder
+from assay.engine.recorded import batches_of
+from assay.store import evidence, runs
+from assay.store.calls import spending
+from assay.store.runs import RunRecord, Status
+from assay.store.store import Store
+
+TICK_S = 0.2
+HEARTBEAT_TICKS = 25
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a live run ended."""
+
+    status: Status
+    cached: int
+    notes: tuple[str, ...]
+
+
+def run_live(plan: Plan, store: Store, record: RunRecord, listener: Listener) -> Ended:
+    """Ask the models about every cell that is not done; what is answered is committed whatever happens."""
+    evidence.drop_retryable(store, record.no)
+    return _in_event_loop(_run(plan, store, record, listener))
+
+
+def _in_event_loop(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run to the end on the fastest loop there is; Ctrl-C cancels the work and comes back as KeyboardInterrupt."""
+    try:
+        import uvloop
+
+        factory = uvloop.new_event_loop
+    except ImportError:
+        factory = None
+    with asyncio.Runner(loop_factory=factory) as runner:
+        return runner.run(work)
+
+
+async def _run(plan: Plan, store: Store, record: RunRecord, listener: Listener) -> Ended:
+    options = plan.options
+    # an unfinished run keeps what it paid for, even when it was told not to trust older replies
+    memory = RunMemory(store, record.no, "update" if options.fresh else options.cache_policy)
+    purse = None
+    if options.max_cost is not None:
+        purse = Purse(options.max_cost, memory, spent_before=_spent(store, record.no))
+    models = Models(
+        plan.connections,
+        memory,
+        purse=purse,
+        max_concurrency=options.max_concurrency,
+        salt=record.id if options.cache_policy == "no-cache" else "",
+    )
+    done = evidence.done_positions(store, record.no)
+    work = Work(
+        solver=plan.loaded.solver,
+        scorers=plan.loaded.scorers,
+        clients={key: policies.client for key, policies in models.by_key.items()},
+        sampling={key: policies.connection.sampling for key, policies in models.by_key.items()},
+        width=max(1, models.width),
+    )
+    engine = Engine(work, memory, Recorder(store, record.no, plan.loaded.scorers), done=len(done))
+    watching = asyncio.create_task(_watch(engine, models, memory, listener, store, record, plan))
+    try:
+        await engine.run(_cells(plan, iter(done)))
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+        await models.close()
+        memory.close()
+    return Ended(
+        status="partial" if engine.out_of_budget else "completed",
+        cached=engine.cached,
+        notes=tuple(models.notes()),
+    )
+
+
+def _spent(store: Store, run_no: int) -> Decimal:
+    return sum((spent.cost_usd or Decimal(0) for spent in spending(store, run_no)), Decimal(0))
+
+
+def _cells(plan: Plan, done: Iterator[int]) -> Iterator[Cell]:
+    """Every sample, as often as there are trials, in order; those that are done are marked."""
+    trials = plan.trials.num_trials if plan.trials is not None else 1
+    next_done = next(done, None)
+    position = 0
+    for batch in batches_of(plan):
+        for sample_id, sample, text in zip(batch.ids, batch.samples, batch.texts, strict=True):
+            for trial in range(trials):
+                is_done = position == next_done
+                if is_done:
+                    next_done = next(done, None)
+                yield Cell(position=position, trial=trial, sample_id=sample_id, sample=sample, text=text, done=is_done)
+                position += 1
+
+
+async def _watch(
+    engine: Engine,
+    models: Models,
+    memory: RunMemory,
+    listener: Listener,
+    store: Store,
+    record: RunRecord,
+    plan: Plan,
+) -> None:
+    """Tell the listener how things stand, and the store that we live."""
+    resumed = engine.done
+    total = await asyncio.to_thread(_count, plan)
+    tick = 0
+    while True:
+        await asyncio.sleep(TICK_S)
+        tick += 1
+        listener(
+            Progress(
+                done=engine.done,
+                failed=engine.failed,
+                cached=engine.cached,
+                resumed=resumed,
+                total=total,
+                in_flight=models.in_flight,
+                cost_usd=None if memory.unpriced else memory.spent_usd,
+                waiting=models.waiting(asyncio.get_running_loop().time()),
+            )
+        )
+        if tick % HEARTBEAT_TICKS == 0:
+            await asyncio.to_thread(runs.beat, store, record.no)
+
+
+def _count(plan: Plan) -> int:
+    trials = plan.trials.num_trials if plan.trials is not None else 1
+    return trials * sum(len(batch) for batch in batches_of(plan))

@@ -1,0 +1,88 @@
+"""Several answers to the same sample become one score."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import comb
+from typing import Any
+
+from assay.errors import SpecError
+from assay.spec.task import Aggregator, Trials
+
+UNBIASED = "_unbiased"
+"""Ends the name under which the unbiased value of pass@k and pass^k stands beside the plug-in one."""
+
+
+def aggregate(scores: Sequence[Mapping[str, Any]], trials: Trials) -> dict[str, float | None]:
+    """One score from the scored trials of a sample.
+
+    >>> trials = Trials(num_trials=2)
+    >>> aggregate([{"is_correct": 1.0}, {"is_correct": 0.0}], trials)
+    {'is_correct': 0.5}
+    """
+    names = dict.fromkeys(name for score in scores for name in score)
+    rules = {rule.score_name: rule.aggregator for rule in trials.score_aggregators or ()}
+    result: dict[str, float | None] = {}
+    for name in names:
+        values = [score[name] for score in scores if isinstance(score.get(name), int | float)]
+        if not values:
+            continue
+        if name in rules:
+            result |= _by_rule(name, values, rules[name])
+        else:
+            result[name] = sum(values) / len(values)
+    return result
+
+
+def _by_rule(name: str, values: Sequence[float], rule: Aggregator) -> dict[str, float | None]:
+    called = rule.score_name or name
+    if rule.function == "mean":
+        return {called: sum(values) / len(values)}
+    if rule.function in ("min", "max"):
+        return {called: float(min(values) if rule.function == "min" else max(values))}
+    assert rule.k is not None
+    if any(value not in (0, 1) for value in values):
+        odd = next(value for value in values if value not in (0, 1))
+        raise SpecError(f'{rule.function} counts successes: "{name}" must be 0 or 1 in every trial, but one is {odd:g}')
+    n, c = len(values), int(sum(values))
+    some = rule.function == "pass@k"
+    return {
+        called: pass_at_k(n, c, rule.k) if some else pass_hat_k(n, c, rule.k),
+        called + UNBIASED: unbiased_pass_at_k(n, c, rule.k) if some else unbiased_pass_hat_k(n, c, rule.k),
+    }
+
+
+def pass_at_k(n: int, c: int, k: int) -> float:
+    """The chance that at least one of k tries succeeds, taking the share of successes for the truth.
+
+    >>> round(pass_at_k(5, 2, 3), 3)
+    0.784
+    """
+    return 1 - (1 - c / n) ** k
+
+
+def pass_hat_k(n: int, c: int, k: int) -> float:
+    """The chance that all of k tries succeed, taking the share of successes for the truth.
+
+    >>> round(pass_hat_k(5, 2, 3), 3)
+    0.064
+    """
+    return float((c / n) ** k)
+
+
+def unbiased_pass_at_k(n: int, c: int, k: int) -> float | None:
+    """The same without the plug-in's bias: the share of k-subsets of the trials with a success; None if n < k.
+
+    >>> unbiased_pass_at_k(5, 2, 3)
+    0.9
+    """
+    return None if n < k else 1 - comb(n - c, k) / comb(n, k)
+
+
+def unbiased_pass_hat_k(n: int, c: int, k: int) -> float | None:
+    """The share of k-subsets of the trials that are all successes; None if n < k.
+
+    >>> unbiased_pass_hat_k(5, 2, 3)
+    0.0
+    """
+    return None if n < k else comb(c, k) / comb(n, k)

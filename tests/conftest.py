@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,3 +80,54 @@ def real_data():
     if not folder:
         pytest.skip("ASSAY_REAL_DATA is not set")
     return Path(folder)
+
+
+class Loopback:
+    """A model server on this machine, in a process of its own; see tests/loopback/server.py for its settings."""
+
+    defaults = {"track_bodies": True, "keep_requests": 200}  # noqa: RUF012
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.root = url.removesuffix("/v1")
+        self._initial = self._call("/config", {})
+
+    def _call(self, path: str, content=None):
+        data = None if content is None else json.dumps(content).encode()
+        with urllib.request.urlopen(urllib.request.Request(self.root + path, data=data), timeout=30) as answer:
+            return json.load(answer)
+
+    def configure(self, **settings) -> None:
+        """Change settings; they hold until `reset`."""
+        self._call("/config", settings)
+
+    def reset(self) -> None:
+        """Back to the initial settings, counters at zero."""
+        self._call("/config", {**self._initial, **self.defaults})
+        self._call("/reset", {})
+
+    def stats(self) -> dict:
+        return self._call("/stats")
+
+    def requests(self) -> list[dict]:
+        """What was asked lately: path, headers and body of each request."""
+        return self._call("/requests")
+
+
+@pytest.fixture(scope="session")
+def loopback_process():
+    server = Path(__file__).parent / "loopback" / "server.py"
+    process = subprocess.Popen([sys.executable, str(server), "--port", "0"], stdout=subprocess.PIPE, text=True)
+    try:
+        yield Loopback(process.stdout.readline().strip())
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+        process.stdout.close()
+
+
+@pytest.fixture
+def loopback(loopback_process):
+    """The model server with its initial settings; each test starts from zero."""
+    loopback_process.reset()
+    return loopback_process

@@ -17,6 +17,8 @@ from assay.spec.model import find_model, load_model
 from assay.spec.nearest import nearest
 from assay.spec.project import YAML
 
+__all__ = ["Connection", "Reference", "connect", "model_key", "model_of_key"]
+
 Reference = str | Path | Callable[..., Any]
 _OTHERS = ("scripted", "local")
 

@@ -8,6 +8,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
@@ -52,22 +54,22 @@ class Endpoint:
 class Transport:
     """Connections to one endpoint, kept open between calls; made in and closed with the event loop."""
 
-    def __init__(self, endpoint: Endpoint, *, connections: int = 100) -> None:
+    def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._connections = connections
         self._session: aiohttp.ClientSession | None = None
+        self._url = endpoint.url
+        self._proxy = _proxy_for(endpoint.url)
 
     def _open(self) -> aiohttp.ClientSession:
         timeouts = self._endpoint.timeouts
-        connector = aiohttp.TCPConnector(limit=self._connections, ssl=self._endpoint.tls or True, ttl_dns_cache=300)
+        # how many calls may be in flight is limit.py's business
+        connector = aiohttp.TCPConnector(limit=0, ssl=self._endpoint.tls or True, ttl_dns_cache=300)
         return aiohttp.ClientSession(
             connector=connector,
             headers={"Content-Type": "application/json", **self._endpoint.headers},
             timeout=aiohttp.ClientTimeout(
                 total=timeouts.total_s, sock_connect=timeouts.connect_s, sock_read=timeouts.first_byte_s
             ),
-            trust_env=True,
-            auto_decompress=True,
         )
 
     async def post(self, body: bytes) -> Answer:
@@ -76,7 +78,7 @@ class Transport:
             self._session = self._open()
         started = time.monotonic()
         try:
-            async with self._session.post(self._endpoint.url, data=body) as response:
+            async with self._session.post(self._url, data=body, proxy=self._proxy) as response:
                 content = await response.read()
                 return Answer(
                     status=response.status,
@@ -98,6 +100,14 @@ class Transport:
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+
+def _proxy_for(url: str) -> str | None:
+    """The proxy that the environment names for an address; looked up once, aiohttp would do it for every call."""
+    parts = urlsplit(url)
+    if not parts.hostname or proxy_bypass(parts.hostname):
+        return None
+    return getproxies().get(parts.scheme)
 
 
 def _failed(kind: str, detail: str) -> CallError:

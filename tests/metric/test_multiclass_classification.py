@@ -79,6 +79,25 @@ def test_averages_have_a_bayesian_bootstrap_interval(measure: Measure) -> None:
         assert interval.low < found[name].value < interval.high  # type: ignore[operator]
 
 
+@pytest.mark.parametrize(("copies", "caveat"), [(9, "small classes"), (10, None)])
+def test_plain_means_over_small_classes_carry_a_caveat(copies: int, caveat: str | None, measure: Measure) -> None:
+    rows = pairs(("a", "a"), ("b", "b")) * copies + pairs(("a", "a")) * 20
+    found = measure(METRIC, rows).values
+    for name in ("macro_precision", "macro_recall", "macro_f1"):
+        interval = found[name].interval
+        assert interval is not None
+        assert interval.caveat == caveat
+    weighted = found["weighted_f1"].interval
+    assert weighted is not None
+    assert weighted.caveat is None
+
+
+def test_both_caveats_are_shown(measure: Measure) -> None:
+    interval = measure(METRIC, ROWS * 2, clusters=[0, 0, 1, 1, 2, 2, 3, 3]).values["macro_f1"].interval
+    assert interval is not None
+    assert interval.caveat == "few clusters; small classes"
+
+
 def test_the_names_of_declared_labels_are_listed_for_nothing(measure: Measure) -> None:
     assert {"x_precision", "x_recall", "x_f1", "macro_f1"} <= measure(METRIC | {"labels": ["x"]}, []).values.keys()
 

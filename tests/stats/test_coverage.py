@@ -140,7 +140,7 @@ TABLE_VALUES: dict[str, Cell] = {
     "kappa, three classes, n=100": table_cell(TABLES["three classes"], 100, classification.kappa),
     "kappa, five classes, n=30": table_cell(TABLES["five classes"], 30, classification.kappa),
     "mcc .98/.98, n=30": table_cell(TABLES[".98/.98"], 30, classification.matthews),
-    "macro F1, three classes, n=50": table_cell(TABLES["three classes"], 50, classification.macro_f1),
+    "macro F1, three classes, n=100": table_cell(TABLES["three classes"], 100, classification.macro_f1),
     "macro F1, five classes, n=100": table_cell(TABLES["five classes"], 100, classification.macro_f1),
 }
 
@@ -189,6 +189,14 @@ def test_intervals_cover_what_they_claim_in_the_long_run(family: str, covers_as_
     found = {name: coverage(cell, LONG) for name, cell in cells.items()}
     print(f"\n{family}:", {name: round(share, 3) for name, share in found.items()})
     assert covers_as_claimed(list(found.values()), LONG), found
+
+
+@pytest.mark.slow
+def test_averages_over_classes_of_a_few_samples_fall_short(covers_as_claimed: Check) -> None:
+    """Two of the three classes have two or four samples: 86 %. The metric says "small classes" there."""
+    found = coverage(table_cell(TABLES["three classes"], 30, classification.macro_f1), LONG)
+    assert 0.85 < found < 0.91
+    assert not covers_as_claimed([found], LONG)
 
 
 def exact_coverage(n: int) -> np.ndarray:

@@ -4,34 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
-
 from assay.spec.fields import Settings, SolverSpec, Template
-from assay.types import Failure, Item, Reply, Sampling
+from assay.spec.sampling import SamplingSpec
+from assay.types import Failure, Item, Reply
 
 Role = Literal["system", "developer", "user", "assistant"]
-
-
-class SamplingSpec(Settings):
-    """How the model is to choose its words; what is not set is left to the model."""
-
-    temperature: float | None = Field(default=None, ge=0)
-    top_p: float | None = Field(default=None, gt=0, le=1)
-    max_tokens: int | None = Field(default=None, ge=1)
-    seed: int | None = None
-    stop: list[str] | None = None
-    reasoning_effort: str | None = None
-
-    def as_sampling(self) -> Sampling:
-        """The same as a value that travels."""
-        return Sampling(
-            temperature=self.temperature,
-            top_p=self.top_p,
-            max_tokens=self.max_tokens,
-            seed=self.seed,
-            stop=None if self.stop is None else tuple(self.stop),
-            reasoning_effort=self.reasoning_effort,
-        )
 
 
 class AskingSolver(SolverSpec):

@@ -19,7 +19,7 @@ class SingleTurnSolver(AskingSolver):
 
 async def single_turn(settings: SingleTurnSolver, rows: Rows, ask: Ask) -> Solution | Failure:
     """Ask once and take the reply for the answer."""
-    request = request_of(settings.input_builder, rows, settings.sampling.as_sampling())
+    request = request_of(settings.input_builder, rows, settings.sampling.value)
     if isinstance(request, Failure):
         return request
     reply = await ask(request)

@@ -24,13 +24,19 @@ class Remembered:
     async def ask(self, request: Request) -> Reply:
         content = canonical(request)
         key = call_key(self._prefix, content)
-        known = self._memory.get(key)
-        if known is not None:
-            return known
-        running = self._running.get(key)
-        if running is not None:
-            return replace(await asyncio.shield(running), cached=True, cost_usd=Decimal(0))
-        return await self._pay(request, key, content)
+        while True:
+            known = self._memory.get(key)
+            if known is not None:
+                return known
+            running = self._running.get(key)
+            if running is None:
+                return await self._pay(request, key, content)
+            try:
+                return replace(await asyncio.shield(running), cached=True, cost_usd=Decimal(0))
+            except asyncio.CancelledError:
+                # when only the one that paid was stopped, the next in line pays
+                if not running.cancelled() or _is_stopped():
+                    raise
 
     async def _pay(self, request: Request, key: bytes, content: bytes) -> Reply:
         shared: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
@@ -52,3 +58,8 @@ class Remembered:
             return reply
         finally:
             del self._running[key]
+
+
+def _is_stopped() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
-from assay.types import Request, Sampling
-
-_SAMPLING = tuple(field.name for field in fields(Sampling))
+from assay.types import Request
 
 
 def endpoint_prefix(identity: Mapping[str, Any]) -> bytes:
@@ -24,16 +22,9 @@ def canonical(request: Request) -> bytes:
 
     The occurrence joins only when the model answers at random: at temperature 0 the same question has one answer.
     """
-    sampling = request.sampling
-    document = {
-        "messages": request.messages,
-        "body": request.body,
-        "sampling": {name: getattr(sampling, name) for name in _SAMPLING},
-        "schema": request.schema,
-        "repeat": request.repeat,
-        "occurrence": 0 if sampling.temperature == 0 else request.occurrence,
-    }
-    return orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+    if request.occurrence and request.sampling.temperature == 0:
+        request = replace(request, occurrence=0)
+    return orjson.dumps(request, option=orjson.OPT_SORT_KEYS)
 
 
 def call_key(prefix: bytes, content: bytes) -> bytes:

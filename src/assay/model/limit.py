@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import deque
 from collections.abc import Callable
@@ -104,8 +105,19 @@ class Limited:
             guess = estimate_tokens(request)
             wait_s = max(wait_s, self._tokens.take(guess))
         if wait_s > 0:
-            await asyncio.sleep(wait_s)
+            try:
+                await asyncio.sleep(wait_s)
+            except asyncio.CancelledError:
+                self._give_back(guess)
+                raise
         return guess
+
+    def _give_back(self, guess: float) -> None:
+        """A call that was never made used nothing."""
+        if self._requests is not None:
+            self._requests.give_back(1)
+        if self._tokens is not None:
+            self._tokens.give_back(guess)
 
     async def _enter(self) -> None:
         if self.in_flight < self._allowed and not self._waiting:
@@ -119,7 +131,9 @@ class Limited:
             if turn.done() and not turn.cancelled():
                 self._leave()
             else:
-                self._waiting.remove(turn)
+                # an admission in the same moment may have taken it out already
+                with contextlib.suppress(ValueError):
+                    self._waiting.remove(turn)
             raise
 
     def _leave(self) -> None:

@@ -8,6 +8,7 @@ from typing import Literal
 from urllib.parse import quote, urlsplit
 
 from assay.errors import Problem, SpecError
+from assay.spec.model import is_address
 from assay.spec.nearest import listing, nearest
 
 DialectName = Literal["chat", "anthropic", "responses"]
@@ -51,6 +52,7 @@ _ALIASES = {
     "azure_openai": "azure",
     "lm_studio": "lmstudio",
 }
+ANTHROPIC_HEADERS = {"anthropic-version": "2023-06-01"}
 SERVED_HERE = frozenset({"ollama", "vllm", "lmstudio", "scripted", "local"})
 """Providers whose calls nobody bills."""
 
@@ -80,10 +82,13 @@ def api_key(preset: Preset, reference: str, environment: Mapping[str, str]) -> s
 
 def address(provider: str, preset: Preset, model: str, environment: Mapping[str, str]) -> str:
     """The address that calls of a model are posted to; `<PROVIDER>_BASE_URL` beats the table."""
-    given = environment.get(f"{provider.upper()}_BASE_URL")
+    variable = f"{provider.upper()}_BASE_URL"
+    given = environment.get(variable)
     if provider == "azure" and not given:
         return _azure(model, environment)
     base = (given or preset.base_url or "").rstrip("/")
+    if not is_address(base):
+        raise SpecError(f'the environment variable {variable} is no address: "{base}"')
     if preset.dialect == "anthropic":
         return f"{base}/messages" if base.endswith("/v1") else f"{base}/v1/messages"
     return f"{base}/chat/completions"
@@ -91,7 +96,7 @@ def address(provider: str, preset: Preset, model: str, environment: Mapping[str,
 
 def _azure(deployment: str, environment: Mapping[str, str]) -> str:
     endpoint = environment.get("AZURE_OPENAI_ENDPOINT", "").rstrip("/")
-    if not endpoint:
+    if not is_address(endpoint):
         message = "set the environment variable AZURE_OPENAI_ENDPOINT, such as https://NAME.openai.azure.com"
         raise SpecError(f"azure/{deployment} needs an address: {message}")
     version = environment.get("AZURE_OPENAI_API_VERSION") or environment.get("OPENAI_API_VERSION")
@@ -103,7 +108,7 @@ def _azure(deployment: str, environment: Mapping[str, str]) -> str:
 def headers(provider: str, preset: Preset, key: str | None) -> dict[str, str]:
     """How a provider wants the key to be sent."""
     if preset.dialect == "anthropic":
-        return {"anthropic-version": "2023-06-01", **({"x-api-key": key} if key else {})}
+        return {**ANTHROPIC_HEADERS, **({"x-api-key": key} if key else {})}
     if not key:
         return {}
     return {"api-key": key} if provider == "azure" else {"Authorization": f"Bearer {key}"}

@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import SpecError
+from assay.model import anthropic, responses
+from assay.model.adapter import IDENTITY, adapter_named
+from assay.model.anthropic import Anthropic
 from assay.model.chat import Chat
 from assay.model.connection import Connection
 from assay.model.dialect import Dialect, Manner
 from assay.model.limit import NO_LIMITS, Limits
-from assay.model.presets import Preset, address, api_key, headers, preset_named, provider_at
+from assay.model.presets import ANTHROPIC_HEADERS, address, api_key, headers, preset_named, provider_at
 from assay.model.price import FREE, Prices, prices_for
 from assay.model.redact import names_a_secret, public_url, url_secrets
+from assay.model.responses import Responses
 from assay.model.scripted import Line, Scripted
 from assay.model.tls import tls_context
 from assay.model.transport import USUAL_TIMEOUTS, Endpoint, Timeouts, Transport
@@ -36,11 +40,12 @@ def connect_provider(
         url=url, headers=headers(provider, preset, key), timeouts=timeouts, tls=tls_context(url, None, environment)
     )
     transport = Transport(endpoint)
+    dialect: Dialect = Anthropic(model) if preset.dialect == "anthropic" else Chat(model)
     client = WireClient(
         reference,
-        _preset_dialect(preset, model),
+        dialect,
         transport,
-        manner=Manner(length_field=preset.length_field),
+        manner=Manner(length_field=preset.length_field, without=_untaken(dialect)),
         secrets=[*filter(None, (key,)), *url_secrets(url)],
     )
     return Connection(
@@ -53,8 +58,11 @@ def connect_provider(
     )
 
 
-def _preset_dialect(preset: Preset, model: str) -> Dialect:
-    return Chat(model)
+def _untaken(dialect: Dialect) -> frozenset[str]:
+    """Sampling parameters that a dialect has no field for."""
+    if isinstance(dialect, Anthropic):
+        return anthropic.NEVER_TAKEN
+    return responses.NEVER_TAKEN if isinstance(dialect, Responses) else frozenset()
 
 
 def connect_file(loaded: LoadedModel, root: Path, environment: Mapping[str, str]) -> Connection:
@@ -68,7 +76,7 @@ def connect_file(loaded: LoadedModel, root: Path, environment: Mapping[str, str]
             requests_per_minute=file.rate_limit,
             tokens_per_minute=file.tokens_per_minute,
         ),
-        "sampling": file.sampling.sampling() if file.sampling is not None else Sampling(),
+        "sampling": file.sampling.value if file.sampling is not None else Sampling(),
     }
     if isinstance(config, CustomConnection):
         return Connection(**given, **_custom(loaded, config, root, environment))
@@ -97,13 +105,10 @@ def _custom(
     loaded: LoadedModel, config: CustomConnection, root: Path, environment: Mapping[str, str]
 ) -> dict[str, Any]:
     file, url = loaded.file, str(config.url)
-    sent = dict(config.custom_headers)
-    if config.api_key is not None:
-        sent = {"Authorization": f"Bearer {config.api_key}", **sent}
-    dialect, source = _adapter(config, root, environment)
+    dialect, source = _adapter(loaded, config, root, environment)
     endpoint = Endpoint(
         url=url,
-        headers=sent,
+        headers=_headers(config, dialect),
         timeouts=_timeouts(file),
         tls=tls_context(url, config.tls_context, environment, folder=loaded.document.path.parent),
     )
@@ -114,7 +119,7 @@ def _custom(
     provider = provider_at(url)
     known = prices_for(provider, config.model_key) if provider and config.model_key else None
     return {
-        "client": WireClient(file.key, dialect, transport, secrets=secrets),
+        "client": WireClient(file.key, dialect, transport, manner=Manner(without=_untaken(dialect)), secrets=secrets),
         "identity": _identity(loaded, config, source),
         "prices": _prices(file) or known,
         "key_hint": _key_hint(loaded),
@@ -122,8 +127,26 @@ def _custom(
     }
 
 
-def _adapter(config: CustomConnection, root: Path, environment: Mapping[str, str]) -> tuple[Dialect, str]:
-    return Chat(config.model_key), "identity"
+def _adapter(
+    loaded: LoadedModel, config: CustomConnection, root: Path, environment: Mapping[str, str]
+) -> tuple[Dialect, str]:
+    key = IDENTITY if config.adapter is None else config.adapter.key
+    any_answer = loaded.file.task == "custom"
+    try:
+        return adapter_named(key, config.model_key, root, environment, any_answer=any_answer)
+    except SpecError as error:
+        raise SpecError(problem_at(loaded, error, ("config", "adapter", "key"))) from None
+
+
+def _headers(config: CustomConnection, dialect: Dialect) -> dict[str, str]:
+    """The key as the dialect wants it, then the headers of the file, which win."""
+    usual: dict[str, str] = {}
+    if isinstance(dialect, Anthropic):
+        usual = {**ANTHROPIC_HEADERS, **({"x-api-key": config.api_key} if config.api_key else {})}
+    elif config.api_key:
+        usual = {"Authorization": f"Bearer {config.api_key}"}
+    own = {name.lower() for name in config.custom_headers}
+    return {**{name: value for name, value in usual.items() if name.lower() not in own}, **config.custom_headers}
 
 
 def _identity(loaded: LoadedModel, config: CustomConnection, adapter: str) -> dict[str, Any]:

@@ -39,8 +39,10 @@ class RetryBudget:
 
     def take(self) -> bool:
         """May one more retry be made?"""
+        if self._left <= 0:
+            return False
         self._left -= 1
-        return self._left >= 0
+        return True
 
 
 class Retrying:
@@ -54,6 +56,7 @@ class Retrying:
         self._key_hint = key_hint
         self._succeeded = False
         self._failed = 0
+        self._rejected = 0
         self.waiting: dict[int, tuple[str, float]] = {}
         """What is being waited for, and until when (loop time), by call."""
 
@@ -71,10 +74,15 @@ class Retrying:
                 attempt += 1
             else:
                 self._succeeded = True
+                self._rejected = 0
                 return reply
 
     def _stop_if_hopeless(self, error: CallError) -> None:
-        if error.status in REJECTED:
+        """A key that is refused stays refused; the others may be about one request once a call has succeeded."""
+        if error.status not in REJECTED:
+            return
+        self._rejected += 1
+        if error.status == 401 or not self._succeeded or self._rejected >= HOPELESS_AFTER:
             hint = f" {self._key_hint}" if error.status in (401, 403) and self._key_hint else ""
             raise ModelRejected(f"{self.name} refuses all calls: {error.failure.detail}.{hint}") from error
 

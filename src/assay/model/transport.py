@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
+from typing import Literal
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+from yarl import URL
 
 from assay.model.client import CallError
+from assay.model.redact import public_url
 from assay.types import Failure
 
 RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
@@ -52,21 +56,30 @@ class Endpoint:
 
 
 class Transport:
-    """Connections to one endpoint, kept open between calls; made in and closed with the event loop."""
+    """Connections to one endpoint, kept open between calls; made in and closed with the event loop.
+
+    How many are open at once is the business of the limits around it.
+    """
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
+        self._shown = public_url(endpoint.url)
         self._session: aiohttp.ClientSession | None = None
-        self._url = endpoint.url
-        self._proxy = _proxy_for(endpoint.url)
+        self._url: URL | None = None
+        self._proxy: str | None = None
 
     def _open(self) -> aiohttp.ClientSession:
         timeouts = self._endpoint.timeouts
-        # how many calls may be in flight is limit.py's business
-        connector = aiohttp.TCPConnector(limit=0, ssl=self._endpoint.tls or True, ttl_dns_cache=300)
+        try:
+            self._url = URL(self._endpoint.url)
+        except ValueError:
+            raise _lasting(f'"{self._shown}" is not a valid address') from None
+        # looked up once: the library's own way reads the environment and ~/.netrc at every call
+        self._proxy = environment_proxy(self._endpoint.url)
         return aiohttp.ClientSession(
-            connector=connector,
-            headers={"Content-Type": "application/json", **self._endpoint.headers},
+            connector=aiohttp.TCPConnector(limit=0, ssl=self._endpoint.tls or True, ttl_dns_cache=300),
+            headers={"Content-Type": "application/json", "User-Agent": "assay", **self._endpoint.headers},
+            cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(
                 total=timeouts.total_s, sock_connect=timeouts.connect_s, sock_read=timeouts.first_byte_s
             ),
@@ -74,11 +87,13 @@ class Transport:
 
     async def post(self, body: bytes) -> Answer:
         """Post a body and read the whole answer; raises CallError when there is none."""
-        if self._session is None:
-            self._session = self._open()
+        session = self._session
+        if session is None:
+            session = self._session = self._open()
+        assert self._url is not None
         started = time.monotonic()
         try:
-            async with self._session.post(self._url, data=body, proxy=self._proxy) as response:
+            async with session.post(self._url, data=body, proxy=self._proxy, allow_redirects=False) as response:
                 content = await response.read()
                 return Answer(
                     status=response.status,
@@ -86,15 +101,29 @@ class Transport:
                     headers=response.headers,
                     latency_s=time.monotonic() - started,
                 )
-        except (TimeoutError, aiohttp.ServerTimeoutError) as error:
-            waited = time.monotonic() - started
-            raise _failed("timeout", f"no answer after {waited:.0f} s from {self._endpoint.url}") from error
-        except aiohttp.InvalidURL as error:
-            raise CallError(
-                Failure(stage="solve", kind="connection", detail=f'"{self._endpoint.url}" is not a valid address')
-            ) from error
-        except (aiohttp.ClientError, ConnectionError, OSError, asyncio.IncompleteReadError) as error:
-            raise _failed("connection", f"{self._endpoint.url}: {_cause(error)}") from error
+        except TimeoutError as error:
+            raise self._too_late(error, time.monotonic() - started) from error
+        except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
+            raise self._unreachable(error) from error
+
+    def _too_late(self, error: TimeoutError, waited_s: float) -> CallError:
+        wanted = "connection" if isinstance(error, aiohttp.ConnectionTimeoutError) else "answer"
+        return _passing("timeout", f"no {wanted} from {self._shown} after {waited_s:.1f} s")
+
+    def _unreachable(self, error: Exception) -> CallError:
+        """What stands between us and the endpoint, in words."""
+        if isinstance(error, aiohttp.InvalidURL):
+            return _lasting(f'"{self._shown}" is not a valid address')
+        if isinstance(error, aiohttp.ClientConnectorDNSError):
+            return _passing("connection", f"no host is called {error.host} (for {self._shown})")
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            return _lasting(f"the TLS certificate of {self._shown} is not trusted: {_cause(error.certificate_error)}")
+        if isinstance(error, aiohttp.ClientSSLError):
+            return _lasting(f"no TLS connection to {self._shown}: {_cause(error)}")
+        if isinstance(error, aiohttp.ClientConnectorError):
+            why = error.strerror if error.os_error.errno is None else os.strerror(error.os_error.errno)
+            return _passing("connection", f"no connection to {self._shown}: {why}")
+        return _passing("connection", f"the connection to {self._shown} broke: {_cause(error)}")
 
     async def close(self) -> None:
         if self._session is not None:
@@ -102,18 +131,22 @@ class Transport:
             self._session = None
 
 
-def _proxy_for(url: str) -> str | None:
-    """The proxy that the environment names for an address; looked up once, aiohttp would do it for every call."""
+def environment_proxy(url: str) -> str | None:
+    """The proxy that the environment wants for an address (HTTPS_PROXY, NO_PROXY, ...), if any."""
     parts = urlsplit(url)
-    if not parts.hostname or proxy_bypass(parts.hostname):
+    proxies = getproxies()
+    found = proxies.get(parts.scheme) or proxies.get("all")
+    if not found or proxy_bypass(parts.hostname or ""):
         return None
-    return getproxies().get(parts.scheme)
+    return found if "://" in found else f"http://{found}"
 
 
-def _failed(kind: str, detail: str) -> CallError:
-    return CallError(
-        Failure(stage="solve", kind="timeout" if kind == "timeout" else "connection", detail=detail, retryable=True)
-    )
+def _passing(kind: Literal["timeout", "connection"], detail: str) -> CallError:
+    return CallError(Failure(stage="solve", kind=kind, detail=detail, retryable=True))
+
+
+def _lasting(detail: str) -> CallError:
+    return CallError(Failure(stage="solve", kind="connection", detail=detail))
 
 
 def _cause(error: BaseException) -> str:
@@ -124,6 +157,8 @@ def _cause(error: BaseException) -> str:
 def status_error(answer: Answer, message: str) -> CallError:
     """The error for an answer whose status is not 2xx."""
     retryable = answer.status in RETRYABLE_STATUS or answer.status >= 500
+    if 300 <= answer.status < 400:
+        message = f"the address has moved to {public_url(answer.headers.get('Location', '?'))}"
     detail = f"HTTP {answer.status}" + (f": {message[:500]}" if message else "")
     return CallError(
         Failure(stage="solve", kind="http", detail=detail, retryable=retryable),

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+import orjson
+
 from assay.model.client import CallError
 from assay.model.dialect import PARAMETERS, Dialect, Manner, SchemaStep, error_message
 from assay.model.redact import redact, redacted
@@ -17,6 +19,7 @@ _ABOUT_SCHEMA = re.compile(r"response[_ ]?format|json[_ ]?schema|json[_ ]?object
 _ABOUT_RANGE = re.compile(
     r"between|range|at most|at least|maximum|minimum|(less|greater|larger|smaller) than|exceed|too "
 )
+_SENT_AS = {"reasoning_effort": ("reasoning_effort", "effort", "reasoning"), "stop": ("stop", "stop_sequences")}
 _MOST_TRIES = len(PARAMETERS) + 4
 """Every parameter dropped, both steps of the ladder, one renaming, and the call that succeeds."""
 
@@ -42,8 +45,11 @@ class WireClient:
         self._transport = transport
         self._manner = manner
         self._secrets = tuple(secrets)
+        self._untold = manner.without
 
     async def ask(self, request: Request) -> Reply:
+        if self._untold:
+            self._tell(request)
         try:
             for _ in range(_MOST_TRIES):
                 manner = self._manner
@@ -53,6 +59,13 @@ class WireClient:
             return self._dialect.reply(answer)
         except CallError as error:
             raise redacted(error, self._secrets) from error.__cause__
+
+    def _tell(self, request: Request) -> None:
+        """Say once which parameters are left out because the dialect has no field for them."""
+        for name in sorted(self._untold):
+            if getattr(request.sampling, name) is not None:
+                self.notes.append(f"{self.name}: has no parameter {name}, so it is left out")
+                self._untold -= {name}
 
     def _bends(self, answer: Answer, request: Request, manner: Manner) -> bool:
         """Whether another try would be asked differently; learns from the refusal if nobody else did."""
@@ -72,8 +85,6 @@ class WireClient:
 
 
 def _message(answer: Answer) -> str:
-    import orjson
-
     try:
         document = orjson.loads(answer.body)
     except orjson.JSONDecodeError:
@@ -94,8 +105,10 @@ def _bent(message: str, request: Request, manner: Manner) -> tuple[Manner, str]:
     if _ABOUT_RANGE.search(message):
         return manner, ""
     for name in PARAMETERS:
-        sent = manner.length_field if name == "max_tokens" else name
-        if getattr(sampling, name) is not None and name not in manner.without and _names(message, sent):
+        sent = (manner.length_field, "max_output_tokens") if name == "max_tokens" else _SENT_AS.get(name, (name,))
+        if getattr(sampling, name) is None or name in manner.without:
+            continue
+        if any(_names(message, each) for each in sent):
             return replace(manner, without=manner.without | {name}), f"rejects {name}, so it is left out"
     return manner, ""
 

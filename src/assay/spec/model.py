@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, cast
+from urllib.parse import urlsplit
 
 from pydantic import Field
 
@@ -20,35 +21,12 @@ from assay.spec.locate import Checker
 from assay.spec.lookup import find_document
 from assay.spec.nearest import listing, nearest
 from assay.spec.placeholder import PLACEHOLDER
+from assay.spec.sampling import SamplingSpec
 from assay.spec.walk import strings
-from assay.types import Sampling
 
 Task = Literal["chat_completion", "embeddings", "custom"]
 SECRET_FIELDS = ("api_key", "custom_headers")
 _VENDORS = ("langsmith", "dify", "azure_foundry", "aws_bedrock", "claude_managed_agents")
-
-
-class SamplingSettings(Settings):
-    """How a model is to choose its words; what is left out is left to the provider."""
-
-    temperature: float | None = Field(default=None, ge=0)
-    top_p: float | None = Field(default=None, gt=0, le=1)
-    max_tokens: int | None = Field(default=None, ge=1)
-    seed: int | None = None
-    stop: str | list[str] | None = None
-    reasoning_effort: str | None = None
-
-    def sampling(self) -> Sampling:
-        """The same as a value that travels."""
-        stop = [self.stop] if isinstance(self.stop, str) else self.stop
-        return Sampling(
-            temperature=self.temperature,
-            top_p=self.top_p,
-            max_tokens=self.max_tokens,
-            seed=self.seed,
-            stop=None if stop is None else tuple(str(text) for text in stop),
-            reasoning_effort=self.reasoning_effort,
-        )
 
 
 class PriceSettings(Settings):
@@ -82,7 +60,7 @@ class ModelFile(Settings):
     tokens_per_minute: int | None = Field(default=None, ge=1)
     secrets: dict[str, str] = Field(default_factory=dict, repr=False)
     config: dict[str, Any] = Field(repr=False)
-    sampling: SamplingSettings | None = None
+    sampling: SamplingSpec | None = None
     prices: PriceSettings | None = None
     timeout: float | TimeoutSettings | None = None
 
@@ -235,10 +213,23 @@ def _config(data: Mapping[str, Any], checker: Checker) -> ModelConfig | None:
     secrets = data.get("secrets")
     filled = _with_secrets(node, secrets if isinstance(secrets, dict) else {}, checker)
     config = cast("ModelConfig | None", checker.validated(settings, filled, ("config",), name))
-    if isinstance(config, CustomConnection) and not config.url.startswith(("http://", "https://", "$")):
+    if isinstance(config, CustomConnection) and variable_of(config.url) is None and not is_address(config.url):
         message = "url: expected the whole address that is posted to, such as https://host/v1/chat/completions"
         checker.report(message, ("config", "url"))
     return config
+
+
+def is_address(url: str) -> bool:
+    """Whether something can be posted there.
+
+    >>> is_address("https://host/v1"), is_address("host/v1"), is_address("http://[half")
+    (True, False, False)
+    """
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False
 
 
 def _no_such_connection(name: Any) -> tuple[str, Steps, str | None]:
@@ -298,5 +289,8 @@ def _variables(data: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def problem_at(model: LoadedModel, error: SpecError, steps: Steps) -> list[Problem]:
-    """Problems found while connecting, at their place in the model's file."""
-    return [model.document.problem(problem.message, steps, problem.suggestion) for problem in error.problems]
+    """Problems found while connecting, at their place in the model's file unless they have one of their own."""
+    return [
+        problem if problem.place else model.document.problem(problem.message, steps, problem.suggestion)
+        for problem in error.problems
+    ]

@@ -48,7 +48,10 @@ def public_url(url: str) -> str:
     >>> public_url("https://me:pw@host/v1?key=abc&version=2")
     'https://host/v1?key=[hidden]&version=2'
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url.partition("?")[0].rpartition("@")[2]
     query = [(n, HIDDEN if names_a_secret(n) else v) for n, v in parse_qsl(parts.query, keep_blank_values=True)]
     host = parts.netloc.rpartition("@")[2]
     return urlunsplit((parts.scheme, host, parts.path, urlencode(query, safe="[]"), ""))
@@ -56,6 +59,9 @@ def public_url(url: str) -> str:
 
 def url_secrets(url: str) -> list[str]:
     """What an address itself must not give away."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return [url]
     found = [value for name, value in parse_qsl(parts.query) if names_a_secret(name)]
     return [*found, *filter(None, (parts.password,))]

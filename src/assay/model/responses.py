@@ -104,7 +104,7 @@ def read_reply(answer: Answer) -> Reply:
 
 
 def _parts(output: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    contents = [item.get("content") for item in output if item.get("type") == "message"]
+    contents = [item.get("content") for item in output if item.get("type", "message") == "message"]
     return [part for content in contents if isinstance(content, list) for part in content if isinstance(part, Mapping)]
 
 

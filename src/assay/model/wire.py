@@ -98,7 +98,7 @@ def _bent(message: str, request: Request, manner: Manner) -> tuple[Manner, str]:
     if sampling.max_tokens is not None and manner.length_field not in manner.without:
         other = "max_tokens" if manner.length_field == "max_completion_tokens" else "max_completion_tokens"
         if _names(message, other) and _names(message, manner.length_field):
-            return replace(manner, length_field=other), f"max_tokens is sent as {other}"
+            return replace(manner, length_field=other), f"{other} is sent instead of {manner.length_field}"
     if request.schema is not None and manner.schema != "text" and _ABOUT_SCHEMA.search(message):
         step = _NEXT_STEP[manner.schema]
         return replace(manner, schema=step), f"takes no {manner.schema}, so replies are asked for as {step}"

@@ -1,0 +1,1 @@
+"""Asking a model for a verdict and reading what it says: shared by judge scorers and rubrics."""

@@ -1,0 +1,86 @@
+"""Ask a judge; a reply that cannot be used is asked for once more, with the problem named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from assay.judging.answers import shown
+from assay.judging.objects import Unreadable
+from assay.judging.parse import Reading
+from assay.judging.wording import wording
+from assay.types import Ask, Failure, FailureKind, Item, Reply, Request
+
+Value = TypeVar("Value")
+_TURNS = 2
+_NOTHING = "(no reply)"
+_MOST_SHOWN = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict(Generic[Value]):
+    """What a judge decided, the whole reply, and after how many turns."""
+
+    value: Value
+    written: str
+    reasoning: str | None
+    confidence: float | None
+    text: str
+    turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    kind: FailureKind
+    problem: str
+
+
+async def ask_judge(
+    ask: Ask, request: Request, *, model: str, read: Callable[[str], Reading[Value]], stage: str = "score"
+) -> Verdict[Value] | Failure:
+    """The verdict of one judge; refused, empty or unreadable twice is a failure. A CallError passes through."""
+    question = replace(request, purpose="judge")
+    turn = 1
+    while True:
+        reply = await ask(question, model)
+        found = _read(reply, read)
+        if isinstance(found, Reading):
+            return _verdict(found, reply, turn)
+        if turn == _TURNS:
+            wrote = f"; it wrote {shown(reply.text, _MOST_SHOWN)}" if reply.text else ""
+            return Failure(stage=stage, kind=found.kind, detail=f"the judge was asked twice: {found.problem}{wrote}")
+        again: Item = {"type": "message", "role": "user", "content": wording("again", problem=found.problem)}
+        question = replace(question, messages=(*question.messages, *_said(reply), again))
+        turn += 1
+
+
+def _verdict(found: Reading[Value], reply: Reply, turns: int) -> Verdict[Value]:
+    return Verdict(
+        value=found.value,
+        written=found.written,
+        reasoning=found.reasoning or reply.reasoning,
+        confidence=found.confidence,
+        text=reply.text or "",
+        turns=turns,
+    )
+
+
+def _read(reply: Reply, read: Callable[[str], Reading[Value]]) -> Reading[Value] | _Trouble:
+    ending = f" (finish reason {reply.finish_reason})" if reply.finish_reason not in (None, "stop") else ""
+    if reply.refusal is not None:
+        return _Trouble("refusal", f"the judge refused: {reply.refusal}")
+    if reply.text is None:
+        return _Trouble("parse", f"the reply has no content{ending}")
+    try:
+        return read(reply.text)
+    except Unreadable as error:
+        return _Trouble("parse", f"{error}{ending}")
+
+
+def _said(reply: Reply) -> tuple[Item, ...]:
+    """The reply as the next turn shows it; endpoints refuse messages without content."""
+    text = reply.refusal or reply.text or ""
+    if text.strip() and reply.refusal is None and reply.items:
+        return reply.items
+    return ({"type": "message", "role": "assistant", "content": text if text.strip() else _NOTHING},)

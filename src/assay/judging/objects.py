@@ -1,0 +1,98 @@
+"""The JSON objects in what a model wrote: in code fences, amid prose, with the usual slips."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+MOST_TEXT = 1_000_000
+_MOST_LITERAL = 64 * 1024
+_MOST_WORK = 2_000_000
+"""Characters looked at in vain before the search ends: hostile text must not stall a run."""
+_A_FAILURE = 1_000
+"""What one vain look costs beside its characters: the decoder counts the lines of the text before it."""
+STARTS = re.compile(r"\{\s*[\"']")
+_BRACE = re.compile(r"[{}]")
+
+Object = Mapping[str, Any]
+
+
+class Unreadable(Exception):
+    """A reply gives no verdict; the message names the problem, for the judge and for people."""
+
+
+def objects_in(text: str) -> list[Object]:
+    """Every complete object that is not part of another one, in the order of the text.
+
+    Strict JSON comes first; single quotes and trailing commas are read as Python literals. Nothing is evaluated.
+
+    >>> objects_in('Sure: {"a": 1} or rather {\\'a\\': 2,}')
+    [{'a': 1}, {'a': 2}]
+    """
+    if len(text) > MOST_TEXT:
+        raise Unreadable(f"the reply is longer than {MOST_TEXT:,} characters")
+    found: list[Object] = []
+    work = 0
+    start = STARTS.search(text)
+    while start is not None and work < _MOST_WORK:
+        at = start.start()
+        made, end = _json_at(text, at)
+        if made is None:
+            work += _A_FAILURE + end - at
+            closing = _closing(text, at)
+            work += (closing or at + _MOST_LITERAL) - at
+            made = _literal(text[at:closing]) if closing is not None else None
+            end = closing if made is not None and closing is not None else end
+        if made is not None:
+            found.append(made)
+        start = STARTS.search(text, end)
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names are its own: one that says two things under one name says nothing."""
+    made: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in made and made[name] != value:
+            raise Unreadable(f'the object has "{name}" twice, with different values')
+        made[name] = value
+    return made
+
+
+# models write line breaks into strings as they are
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_once)
+
+
+def _json_at(text: str, at: int) -> tuple[Object | None, int]:
+    """The object that begins here and its end; None and where to look on, past what was already part of it."""
+    try:
+        made, end = _DECODER.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        return None, max(error.pos, at + 1)
+    except (ValueError, RecursionError):  # a number of thousands of digits, objects in objects without end
+        return None, at + 1
+    return made, end
+
+
+def _closing(text: str, at: int) -> int | None:
+    """The end of the braces that open here, as far as a literal may go."""
+    depth = 0
+    for brace in _BRACE.finditer(text, at, at + _MOST_LITERAL):
+        depth += 1 if brace.group() == "{" else -1
+        if depth == 0:
+            return brace.end()
+    return None
+
+
+def _literal(text: str) -> Object | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the tokenizer has opinions about what judges write
+            made = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+    return made if isinstance(made, dict) and all(isinstance(name, str) for name in made) else None

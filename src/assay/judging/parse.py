@@ -1,0 +1,117 @@
+"""What a judge's reply says: the value it was asked for, in an object or by itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from assay.judging.answers import number_of, plain, storable
+from assay.judging.objects import STARTS, Object, Unreadable, objects_in
+
+Value = TypeVar("Value")
+Given = TypeVar("Given", covariant=True)
+_THOUGHT = "</think>"
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[\w-]*[ \t]*$", re.MULTILINE)
+_REASONS = ("reasoning", "explanation")
+
+
+class Answers(Protocol[Given]):
+    """What a judge may answer, and how it is recognised."""
+
+    def read(self, written: Any) -> Given:
+        """The answer that a value stands for; raises Unreadable when it stands for none."""
+        ...
+
+    def named_in(self, text: str) -> frozenset[Given]:
+        """All answers that a text mentions, meant or not."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading(Generic[Value]):
+    """A reply that could be read: the value, how the judge wrote it, and what it said beside it."""
+
+    value: Value
+    written: str
+    reasoning: str | None = None
+    confidence: float | None = None
+
+
+def read_reply(text: str, field: str, answers: Answers[Value]) -> Reading[Value]:
+    """The value of `field` in the last object that has it; a reply without objects may be the bare value.
+
+    Raises Unreadable, with the problem named, when the reply does not say one thing clearly.
+    """
+    spoken = text.rpartition(_THOUGHT)[2].strip()
+    if not spoken:
+        raise Unreadable("the reply is empty")
+    objects = objects_in(spoken)
+    holding = [each for each in objects if _name(each, field) is not None]
+    if holding:
+        return _from_object(holding[-1], field, answers)
+    if objects:
+        raise Unreadable(f'the JSON object has no field "{field}"')
+    return _alone(spoken, field, answers)
+
+
+def _from_object(said: Object, field: str, answers: Answers[Value]) -> Reading[Value]:
+    written = _get(said, field)
+    if written is None:
+        raise Unreadable(f'the field "{field}" is null')
+    confidence = number_of(_get(said, "confidence"))
+    return Reading(
+        value=answers.read(written),
+        written=plain(written).strip(),
+        reasoning=next(filter(None, (_reasons(_get(said, name)) for name in _REASONS)), None),
+        confidence=confidence if confidence is not None and 0 <= confidence <= 1 else None,
+    )
+
+
+def _alone(text: str, field: str, answers: Answers[Value]) -> Reading[Value]:
+    """A reply that is the value, or that begins or ends with a line which is the value."""
+    if STARTS.search(text):
+        raise Unreadable(f'the reply holds no complete JSON object with the field "{field}"')
+    lines = [line.strip() for line in _FENCE.sub("", text).splitlines() if line.strip()]
+    if len(lines) == 1:
+        written = _without_name(lines[0], field)
+        return Reading(value=answers.read(written), written=written)
+    for place in (0, -1):
+        if not lines:
+            break
+        written = _without_name(lines[place], field)
+        try:
+            value = answers.read(written)
+        except Unreadable:
+            continue
+        rest = lines[1:] if place == 0 else lines[:-1]
+        if answers.named_in("\n".join(rest)) - {value}:
+            raise Unreadable("the reply names more than one answer")
+        return Reading(value=value, written=written)
+    raise Unreadable(f'the reply holds neither a JSON object with the field "{field}" nor just an answer')
+
+
+def _without_name(line: str, field: str) -> str:
+    """A line without the `prediction:` before its value."""
+    return re.sub(rf"^[\s*_#>`\"']*{re.escape(field)}[\s*_`\"']*[:=][\s*_`]*", "", line, flags=re.IGNORECASE).strip()
+
+
+def _name(said: Object, field: str) -> str | None:
+    """The field as the judge spelt it: exactly, else in any case."""
+    if field in said:
+        return field
+    return next((name for name in said if name.strip().casefold() == field), None)
+
+
+def _get(said: Object, field: str) -> Any:
+    name = _name(said, field)
+    return None if name is None else said[name]
+
+
+def _reasons(why: Any) -> str | None:
+    """The reasoning as text; a list of reasons is one reason after the other."""
+    if isinstance(why, str):
+        return storable(why.strip())
+    if isinstance(why, list) and all(isinstance(each, str) for each in why):
+        return storable("\n".join(why))
+    return None

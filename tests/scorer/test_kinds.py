@@ -23,6 +23,9 @@ def test_every_scorer_has_its_own_name():
         "json_schema",
         "bleu",
         "function_call_coverage",
+        "model_as_a_judge_classifier",
+        "model_as_a_judge_scorer",
+        "labeler_via_model",
     }
 
 

@@ -1,4 +1,4 @@
-"""What every scorer must obey, whatever it measures."""
+"""What every scorer of replies must obey, whatever it measures; those that ask a judge have tests of their own."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ EXAMPLES = {
 CASES = [
     pytest.param(kind, kind.settings.model_validate({"type": kind.name, **example}), id=f"{kind.name}-{number}")
     for kind in KINDS
+    if not kind.live
     for number, example in enumerate(EXAMPLES[kind.name])
 ]
 

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from assay.scorer import bleu, choice, contains, exact, function_calls, numeric, regex, schema
+from assay.scorer import (
+    bleu,
+    choice,
+    contains,
+    exact,
+    function_calls,
+    judge_classifier,
+    judge_scorer,
+    labeler,
+    numeric,
+    regex,
+    schema,
+)
 
 KINDS = (
     exact.KIND,
@@ -13,4 +25,7 @@ KINDS = (
     schema.KIND,
     bleu.KIND,
     function_calls.KIND,
+    judge_classifier.KIND,
+    judge_scorer.KIND,
+    labeler.KIND,
 )

@@ -104,7 +104,7 @@ def _line(written: Any) -> Line:
         if name not in _FIELDS:
             message = f'unknown field "{name}"; a line has {", ".join(_FIELDS)}'
             raise SpecError(Problem(message=message, suggestion=nearest(name, _FIELDS)))
-    if ("reply" in written) == ("error" in written):
+    if ("reply" in written) == (written.get("error") is not None):
         raise SpecError('a line has either "reply" or "error"')
     error, match, usage = written.get("error"), written.get("match"), written.get("usage")
     if match is not None and not isinstance(match, str):

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import asyncio
+from datetime import date
+from decimal import Decimal
+from importlib.resources import files
+
+import orjson
+import pytest
+
+from assay.model.presets import PRESETS, SERVED_HERE
+from assay.model.price import FREE, Priced, Prices, known_models, prices_for
+from assay.types import Reply, Request, Usage
+
+TABLE = orjson.loads(files("assay.model").joinpath("prices.json").read_bytes())
+
+
+class Said:
+    name = "said"
+
+    async def ask(self, request: Request) -> Reply:
+        return Reply(text="A", usage=Usage(prompt_tokens=3, completion_tokens=7))
+
+
+def test_the_table_is_dated_and_holds_decimals_of_known_providers():
+    assert date.fromisoformat(TABLE["as_of"])
+    for provider, models in TABLE["usd_per_million_tokens"].items():
+        assert provider in PRESETS
+        for prices in models.values():
+            assert len(prices) == 2
+            assert all(isinstance(price, str) and Decimal(price) > 0 for price in prices)
+    assert sum(map(len, TABLE["usd_per_million_tokens"].values())) >= 36
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "expected"),
+    [
+        ("openai", "gpt-4.1-nano", ("0.1", "0.4")),
+        ("openai", "gpt-4.1-nano-2025-04-14", ("0.1", "0.4")),
+        ("anthropic", "claude-haiku-4-5-20251001", ("1", "5")),
+        ("anthropic", "claude-haiku-4-5-latest", ("1", "5")),
+    ],
+)
+def test_a_dated_name_costs_what_its_undated_name_costs(provider, model, expected):
+    assert prices_for(provider, model) == Prices(
+        input_per_million=Decimal(expected[0]), output_per_million=Decimal(expected[1])
+    )
+
+
+@pytest.mark.parametrize(("provider", "model"), [("openai", "gpt-99"), ("nobody", "gpt-4.1"), ("azure", "mine")])
+def test_an_unknown_price_is_none_and_not_zero(provider, model):
+    assert prices_for(provider, model) is None
+
+
+@pytest.mark.parametrize("provider", SERVED_HERE)
+def test_what_runs_here_is_free(provider):
+    assert prices_for(provider, "anything") == FREE
+
+
+def test_names_of_models_are_known_by_provider():
+    assert "gpt-4.1-nano" in known_models("openai")
+    assert known_models("nobody") == ()
+
+
+def test_a_reply_gets_its_cost_exactly():
+    prices = Prices(input_per_million=Decimal("0.1"), output_per_million=Decimal("0.4"))
+    assert asyncio.run(Priced(Said(), prices).ask(Request())).cost_usd == Decimal("0.0000031")
+    assert asyncio.run(Priced(Said(), None).ask(Request())).cost_usd is None

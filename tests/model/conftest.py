@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -71,3 +73,15 @@ def model_file(tmp_path, loopback) -> Callable[..., Path]:
 @pytest.fixture
 def sampling() -> type[Sampling]:
     return Sampling
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory) -> Path:
+    """A folder with `cert.pem`, signed by itself, and `key.pem`."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not here to make a certificate with")
+    folder = tmp_path_factory.mktemp("tls")
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"]
+    subprocess.run([*made, *names], cwd=folder, check=True, capture_output=True)
+    return folder

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import socket
 import ssl
-import subprocess
 
 import pytest
 
@@ -153,17 +151,6 @@ def test_the_environment_says_which_proxy(monkeypatch, environment, url, proxy):
 )
 def test_the_wait_that_a_server_asks_for_is_read_in_every_form(headers, now, seconds):
     assert retry_after(headers, now=now) == seconds
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not here to make a certificate with")
-    folder = tmp_path_factory.mktemp("tls")
-    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
-    names = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", "key.pem", "-out", "cert.pem"]
-    subprocess.run([*made, *names], cwd=folder, check=True, capture_output=True)
-    return folder
 
 
 async def _answer_once(reader, writer):

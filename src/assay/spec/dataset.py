@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -18,10 +18,11 @@ from assay.spec.kind import kind_of
 from assay.spec.load import read_document
 from assay.spec.loaded import LoadedDataset
 from assay.spec.locate import Checker
-from assay.spec.nearest import listing, nearest
+from assay.spec.lookup import find_document
+from assay.spec.nearest import nearest
 from assay.spec.parts import kind_named
 from assay.spec.placeholder import has_placeholder
-from assay.spec.project import YAML, yaml_files
+from assay.spec.project import YAML
 from assay.spec.task import DatasetFile
 from assay.spec.words import described
 
@@ -172,48 +173,7 @@ def find_dataset(
     key: str, root: Path, registry: Registry, reading: Reading
 ) -> tuple[LoadedDataset | None, list[Problem], tuple[Problem, ...]]:
     """The dataset with a key among the files of the project; what is wrong in its file; its notes."""
-    found: list[Document] = []
-    broken: list[Problem] = []
-    for path in yaml_files(root):
-        if not _mentions(path, key):
-            continue
-        try:
-            document = _read(path, reading)
-        except SpecError as error:
-            broken += error.problems
-            continue
-        if kind_of(document.data) == "dataset" and document.data.get("key") == key:
-            found.append(document)
-    if not found:
-        raise SpecError([_not_found(key, root, reading, broken), *broken])
-    if len(found) > 1:
-        files = " and ".join(document.spot(()).value.file for document in found)
-        raise SpecError(f'the dataset key "{key}" is in more than one file: {files}')
-    checker = Checker(found[0])
-    loaded = _from_file(found[0], registry, checker)
-    return loaded, [*found[0].problems, *checker.problems], found[0].notes
-
-
-def _mentions(path: Path, key: str) -> bool:
-    """A look at the bytes spares most files from being parsed."""
-    try:
-        return key.encode() in path.read_bytes()
-    except OSError:
-        return False
-
-
-def _not_found(key: str, root: Path, reading: Reading, broken: list[Problem]) -> Problem:
-    keys = sorted(set(_dataset_keys(root, reading)))
-    near = nearest(key, keys)
-    hint = "" if near else "; a file could not be read" if broken else f"; there is {listing(keys)}"
-    return Problem(message=f'no dataset has the key "{key}" in {root}{hint}', suggestion=near)
-
-
-def _dataset_keys(root: Path, reading: Reading) -> Iterator[str]:
-    for path in yaml_files(root):
-        try:
-            data = _read(path, reading).data
-        except SpecError:
-            continue
-        if kind_of(data) == "dataset" and isinstance(data.get("key"), str):
-            yield str(data["key"])
+    document = find_document("dataset", key, root, lambda path: _read(path, reading))
+    checker = Checker(document)
+    loaded = _from_file(document, registry, checker)
+    return loaded, [*document.problems, *checker.problems], document.notes

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
 
 from pydantic import Field
@@ -25,6 +25,7 @@ from assay.spec.sampling import SamplingSpec
 from assay.spec.walk import strings
 
 Task = Literal["chat_completion", "embeddings", "custom"]
+Seconds = Annotated[float, Field(gt=0)]
 SECRET_FIELDS = ("api_key", "custom_headers")
 _VENDORS = ("langsmith", "dify", "azure_foundry", "aws_bedrock", "claude_managed_agents")
 
@@ -43,9 +44,9 @@ class PriceSettings(Settings):
 class TimeoutSettings(Settings):
     """Seconds until a connection, the first byte, and the whole answer."""
 
-    connect: float | None = Field(default=None, gt=0)
-    first_byte: float | None = Field(default=None, gt=0)
-    total: float | None = Field(default=None, gt=0)
+    connect: Seconds | None = None
+    first_byte: Seconds | None = None
+    total: Seconds | None = None
 
 
 class ModelFile(Settings):
@@ -62,7 +63,7 @@ class ModelFile(Settings):
     config: dict[str, Any] = Field(repr=False)
     sampling: SamplingSpec | None = None
     prices: PriceSettings | None = None
-    timeout: float | TimeoutSettings | None = None
+    timeout: Seconds | TimeoutSettings | None = None
 
 
 class AdapterReference(Settings):

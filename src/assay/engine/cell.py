@@ -86,12 +86,16 @@ class CellAsk:
 
     async def __call__(self, request: Request, model: str | None = None) -> Reply:
         sampling = completed(request.sampling, self._work.sampling[model])
-        request = replace(request, sampling=sampling, repeat=request.repeat or self._cell.trial)
+        repeat = request.repeat or self._cell.trial
+        if sampling is not request.sampling or repeat:
+            request = replace(request, sampling=sampling, repeat=repeat)
         if self._occurrence is None:
             self._occurrence = self._occurrences.number(request)
         if self._cell.done:
             raise CountedOnly
-        reply = await self._work.clients[model].ask(replace(request, occurrence=self._occurrence))
+        if self._occurrence:
+            request = replace(request, occurrence=self._occurrence)
+        reply = await self._work.clients[model].ask(request)
         self.calls.append((reply.key, reply.cached))
         return reply
 

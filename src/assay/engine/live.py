@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -31,8 +30,10 @@ class Engine:
         self._recorder = recorder
         self._occurrences = Occurrences()
         self._finished: list[Answered] = []
-        self._full = asyncio.Event()
-        self._one_writer = asyncio.Lock()
+        self._alarm: asyncio.Future[None] | None = None
+        # set while the disk keeps up: workers wait for it rather than pile up answers
+        self._room = asyncio.Event()
+        self._over = False
         self._judges = {slot: s for slot, s in enumerate(work.scorers, start=1) if s.kind.live}
         self.done = done
         self.failed = 0
@@ -46,10 +47,13 @@ class Engine:
         try:
             await _all_done(workers, or_raised=committing)
         finally:
-            for task in (*workers, committing):
-                task.cancel()
-            await asyncio.gather(*workers, committing, return_exceptions=True)
-            await self._commit()
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            self._over = True
+            self._wake()
+            # a commit that has begun is finished, whatever stops the run
+            await committing
 
     async def _worker(self, cells: Iterator[Cell]) -> None:
         for cell in cells:
@@ -64,7 +68,8 @@ class Engine:
                 continue
             self._finished.append(answered)
             if len(self._finished) >= GROUP_ROWS:
-                self._full.set()
+                self._wake()
+                await self._room.wait()
 
     async def _answer(self, cell: Cell) -> Answered | None:
         """The cell with its answer and verdicts; None when it was done before and only had to be counted."""
@@ -73,13 +78,16 @@ class Engine:
         rows = Rows(positions=(cell.position,), ids=(cell.sample_id,), samples=(cell.sample,))
         try:
             solved = await self._solved(rows, ask)
+            if isinstance(solved, Failure):
+                answered.failure = solved
+            else:
+                await self._score(answered, solved, ask)
         except CountedOnly:
             return None
-        if cell.done:
-            return None
-        if isinstance(solved, Failure):
-            answered.failure = solved
-            return answered
+        return None if cell.done else answered
+
+    async def _score(self, answered: Answered, solved: Rows, ask: CellAsk) -> None:
+        """Note the answer, and ask the judges about it."""
         if solved.answers is not None:
             answered.answer = solved.answers[0]
         if solved.traces is not None:
@@ -87,7 +95,6 @@ class Engine:
         if self._judges:
             verdicts = await asyncio.gather(*(_judged(scorer, solved, ask) for scorer in self._judges.values()))
             answered.judged = dict(zip(self._judges, verdicts, strict=True))
-        return answered
 
     async def _solved(self, rows: Rows, ask: CellAsk) -> Rows | Failure:
         """The row with its answer, asked for or recorded."""
@@ -105,30 +112,42 @@ class Engine:
             return error.failure
         if isinstance(solution, Failure):
             return solution
-        return replace(rows, answers=(solution.answer,), traces=(solution.trace,))
+        return Rows(
+            positions=rows.positions,
+            ids=rows.ids,
+            samples=rows.samples,
+            answers=(solution.answer,),
+            traces=(solution.trace,),
+        )
 
     async def _commit_in_groups(self) -> None:
-        while True:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._full.wait(), GROUP_S)
-            # a commit that has begun is not to be torn down half-way by a cancellation
-            await asyncio.shield(self._commit())
+        """Commit every 50 ms, or as soon as a group is full, until the run is over."""
+        loop = asyncio.get_running_loop()
+        while not self._over:
+            self._alarm = loop.create_future()
+            timer = loop.call_later(GROUP_S, self._wake)
+            await self._alarm
+            timer.cancel()
+            await self._commit()
+        await self._commit()
+
+    def _wake(self) -> None:
+        if self._alarm is not None and not self._alarm.done():
+            self._alarm.set_result(None)
 
     async def _commit(self) -> None:
         """Commit what is finished; only then does it count as done."""
-        async with self._one_writer:
-            await self._commit_group()
-
-    async def _commit_group(self) -> None:
-        self._full.clear()
         group, self._finished = self._finished, []
+        self._room.clear()
         paid = self._memory.hand_over()
         if not group and not paid:
+            self._room.set()
             return
         group.sort(key=lambda answered: answered.cell.position)
         batch = solved_batch(group, list(self._judges), has_solver=self._work.solver is not None)
         self.failed += await asyncio.to_thread(self._recorder.record, batch, cursor=self.done + len(group), paid=paid)
         self._memory.committed()
+        self._room.set()
         self.done += len(group)
         self.cached += sum(1 for a in group if a.calls and all(cached for _, cached in a.calls))
 

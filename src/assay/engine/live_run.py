@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -50,8 +51,13 @@ def _in_event_loop(work: Coroutine[Any, Any, Result]) -> Result:
         factory = uvloop.new_event_loop
     except ImportError:
         factory = None
-    with asyncio.Runner(loop_factory=factory) as runner:
-        return runner.run(work)
+    # what is loaded by now stays: the collector need not look at it again and again
+    gc.freeze()
+    try:
+        with asyncio.Runner(loop_factory=factory) as runner:
+            return runner.run(work)
+    finally:
+        gc.unfreeze()
 
 
 async def _run(plan: Plan, store: Store, record: RunRecord, listener: Listener) -> Ended:

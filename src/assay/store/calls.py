@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -55,8 +55,18 @@ class CallReader:
         mark = "?" if self._connection.dialect.paramstyle == "qmark" else "%s"
         columns = "reply, prompt_tokens, completion_tokens"
         self._query = f"SELECT {columns} FROM calls WHERE key = {mark}"  # noqa: S608
+        self._only_run = only_run
         if only_run is not None:
             self._query += f" AND run_no = {only_run:d}"
+
+    def keys(self) -> Iterator[bytes]:
+        """The keys of all replies that may be seen."""
+        query = select(calls.c.key)
+        if self._only_run is not None:
+            query = query.where(calls.c.run_no == self._only_run)
+        for (key,) in self._connection.execution_options(yield_per=5_000).execute(query):
+            yield bytes(key)
+        self._connection.rollback()
 
     def get(self, key: bytes) -> Reply | None:
         """The reply kept under this key, at no cost."""

@@ -49,7 +49,7 @@ def insert_many(
     cursor = connection.connection.cursor()
     try:
         verb = "REPLACE" if replace else "INSERT"
-        cursor.executemany(f"{verb} INTO {table} VALUES ({places})", rows)  # type: ignore[arg-type]  # noqa: S608
+        cursor.executemany(f"{verb} INTO {table} VALUES ({places})", rows)  # type: ignore[arg-type]
     finally:
         cursor.close()
 

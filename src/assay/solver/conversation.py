@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from assay.spec.nearest import listing, nearest
 from assay.types import Failure, FailureKind, Item, Trace, content_text
 
 _REFUSED_ENDS = ("content_filter", "refusal")
@@ -50,6 +51,22 @@ def as_trace(value: object) -> Trace:
             raise UnreadableError("parse", f"entry {number} of the conversation has neither role nor type")
         made.extend(_items(entry))
     return Trace(tuple(made))
+
+
+def as_conversation(value: object) -> Trace:
+    """The items of a conversation to go on from; text alone does not say who said it."""
+    if as_text(value) is not None:
+        raise UnreadableError("parse", "expected a conversation, such as a list of messages, got text")
+    return as_trace(value)
+
+
+def column_of(column: str, sample: Mapping[str, Any]) -> Any:
+    """The value of a column that the sample must have."""
+    if column in sample:
+        return sample[column]
+    near = nearest(column, sample)
+    hint = f'did you mean "{near}"?' if near else f"it has {listing(sample)}"
+    raise UnreadableError("missing_field", f'the sample has no column "{column}"; {hint}')
 
 
 def answer_of(trace: Trace) -> str:

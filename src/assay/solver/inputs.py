@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
+import orjson
 from pydantic import Field
 
-from assay.solver.asking import InputMessage
+from assay.solver.asking import STAGE, InputMessage, message
+from assay.solver.conversation import as_trace
+from assay.solver.tagged import type_among
 from assay.spec.fields import Settings, Template
 from assay.template import texts, values
 from assay.types import Failure, Item, Request, Rows, Sampling
@@ -27,56 +30,81 @@ class GenericInput(Settings):
     template: Template
 
 
-InputBuilder = Annotated[ChatInput | GenericInput, Field(discriminator="type")]
-
-
-def messages_of(prompt: list[InputMessage], rows: Rows) -> tuple[Item, ...] | Failure:
-    """The messages of a prompt, rendered for the one row."""
-    made: list[Item] = []
-    for message in prompt:
-        column = texts(message.content, rows, stage="solve")
-        if column.failures:
-            return column.failures[0]
-        made.append({"type": "message", "role": message.role, "content": column.values[0]})
-    return tuple(made)
+InputBuilder = Annotated[
+    ChatInput | GenericInput, Field(discriminator="type"), type_among("chat_completion", "generic")
+]
 
 
 def request_of(builder: ChatInput | GenericInput, rows: Rows, sampling: Sampling) -> Request | Failure:
     """The question that a builder makes of the one row."""
     if isinstance(builder, ChatInput):
-        messages = messages_of(builder.input_messages, rows)
+        messages = _messages(builder.input_messages, rows)
         return messages if isinstance(messages, Failure) else Request(messages=messages, sampling=sampling)
-    rendered = rendered_json(builder.template, rows)
-    return rendered if isinstance(rendered, Failure) else request_from(rendered, sampling)
+    value = rendered_json(builder.template, rows)
+    return value if isinstance(value, Failure) else request_from(value, sampling)
+
+
+def _messages(prompt: Sequence[InputMessage], rows: Rows) -> tuple[Item, ...] | Failure:
+    made: list[Item] = []
+    for written in prompt:
+        column = texts(written.content, rows, stage=STAGE)
+        if column.failures:
+            return column.failures[0]
+        made.append(message(written.role, column.values[0]))
+    return tuple(made)
 
 
 def rendered_json(template: Template, rows: Rows) -> Any:
-    """The value that a template gives, read as JSON where it is text; a Failure when it is neither."""
-    import orjson
-
-    column = values(template, rows, stage="solve")
+    """The plain JSON value that a template gives, by itself or as text; a Failure when it is neither."""
+    column = values(template, rows, stage=STAGE)
     if column.failures:
         return column.failures[0]
     value = column.values[0]
-    if not isinstance(value, str):
-        return value
     try:
-        return orjson.loads(value)
-    except orjson.JSONDecodeError as error:
+        return orjson.loads(value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError) as error:
         where = f"{template.place}: " if template.place else ""
-        return Failure(stage="solve", kind="template", detail=f"{where}the template does not render JSON: {error}")
+        detail = f"{where}the template does not render JSON: {error} (text goes through `| tojson`)"
+        return Failure(stage=STAGE, kind="template", detail=detail)
 
 
-def request_from(value: Any, sampling: Sampling) -> Request:
-    """A question from any JSON: a list of messages, a request that holds some, or a body of its own kind."""
-    if isinstance(value, str):
-        return Request(messages=({"type": "message", "role": "user", "content": value},), sampling=sampling)
-    if _are_messages(value):
-        return Request(messages=tuple(value), sampling=sampling)
-    if isinstance(value, Mapping) and _are_messages(value.get("messages")) and set(value) == {"messages"}:
-        return Request(messages=tuple(value["messages"]), sampling=sampling)
-    return Request(body=value, sampling=sampling)
+def request_from(value: Any, sampling: Sampling) -> Request | Failure:
+    """A question from any JSON: text, messages, a request that holds some, or a body of its own kind.
+
+    >>> request_from("Why?", Sampling()).messages
+    ({'type': 'message', 'role': 'user', 'content': 'Why?'},)
+    """
+    if value in (None, "", [], {}):
+        return Failure(stage=STAGE, kind="template", detail="the template renders nothing to ask")
+    messages = _messages_in(value)
+    return Request(body=value, sampling=sampling) if messages is None else Request(messages=messages, sampling=sampling)
+
+
+def asked(request: Request) -> tuple[Item, ...]:
+    """The question as a conversation shows it: its messages, or the text of a body that has none."""
+    if request.body is None:
+        return request.messages
+    body = request.body
+    inside = body.get("messages", body.get("input")) if isinstance(body, Mapping) else None
+    if _are_messages(inside):
+        return as_trace(inside).items
+    return (message("user", orjson.dumps(body).decode()),)
+
+
+def _messages_in(value: Any) -> tuple[Item, ...] | None:
+    """The messages of a value that is nothing but messages, None for any other."""
+    if not isinstance(value, list | dict):
+        return (message("user", value if isinstance(value, str) else orjson.dumps(value).decode()),)
+    if isinstance(value, dict):
+        value = (
+            value["messages"] if set(value) == {"messages"} else [value] if set(value) == {"role", "content"} else None
+        )
+    return as_trace(value).items if _are_messages(value) else None
 
 
 def _are_messages(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(m, Mapping) and "role" in m for m in value)
+    return isinstance(value, list) and bool(value) and all(isinstance(m, dict) and _is_role(m) for m in value)
+
+
+def _is_role(entry: Mapping[str, Any]) -> bool:
+    return isinstance(entry.get("role"), str)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from assay.registry import Kind
-from assay.solver.conversation import UnreadableError, answer_of, as_text, as_trace
+from assay.solver.conversation import UnreadableError, answer_of, as_text, as_trace, column_of
 from assay.spec.fields import ColumnName, SolverSpec
-from assay.spec.nearest import listing, nearest
 from assay.types import Failure, Rows, Trace
 
 _NOBODY = Trace(())
@@ -47,11 +45,10 @@ def _one_by_one(column: str, rows: Rows) -> tuple[Rows, dict[int, Failure]]:
     for place, sample in enumerate(rows.samples):
         answer, trace = "", None
         try:
-            if column not in sample:
-                raise _missing(column, sample)
-            plain = as_text(sample[column])
+            value = column_of(column, sample)
+            plain = as_text(value)
             if plain is None:
-                trace = as_trace(sample[column])
+                trace = as_trace(value)
                 answer = answer_of(trace)
             else:
                 answer = plain
@@ -71,12 +68,6 @@ def _answered(rows: Rows, answers: list[str], traces: list[Trace] | None) -> Row
 
 def _said(answer: str) -> Trace:
     return Trace(({"type": "message", "role": "assistant", "content": answer},))
-
-
-def _missing(column: str, sample: Mapping[str, Any]) -> UnreadableError:
-    near = nearest(column, sample)
-    hint = f'did you mean "{near}"?' if near else f"it has {listing(sample)}"
-    return UnreadableError("missing_field", f'the sample has no column "{column}"; {hint}')
 
 
 KIND = Kind(settings=PassThroughSolver, function=pass_through)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from assay.registry import Kind
 from assay.solver.asking import AskingSolver, answer_in, said
-from assay.solver.inputs import InputBuilder, request_of
+from assay.solver.inputs import InputBuilder, asked, request_of
 from assay.types import Ask, Failure, Rows, Solution, Trace
 
 
@@ -26,7 +26,7 @@ async def single_turn(settings: SingleTurnSolver, rows: Rows, ask: Ask) -> Solut
     answer = answer_in(reply)
     if isinstance(answer, Failure):
         return answer
-    return Solution(answer=answer, trace=Trace((*request.messages, *said(reply))))
+    return Solution(answer=answer, trace=Trace((*asked(request), *said(reply))))
 
 
 KIND = Kind(settings=SingleTurnSolver, function=single_turn, live=True)

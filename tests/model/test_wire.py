@@ -135,3 +135,40 @@ def test_an_endless_refusal_ends(loopback, environment, tmp_path):
     with pytest.raises(CallError, match="HTTP 400"):
         asked(environment, tmp_path, [Request(messages=({"role": "user", "content": "q"},), sampling=every)])
     assert loopback.stats()["served"] <= 6
+
+
+def test_a_refusal_that_is_no_json_is_read_as_text(tmp_path, question):
+    """A gateway before the model may answer in its own way."""
+    bodies = []
+
+    async def gateway(reader, writer):
+        head = await reader.readuntil(b"\r\n\r\n")
+        size = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
+        bodies.append(await reader.readexactly(size))
+        good = b'{"choices": [{"message": {"content": "A"}}]}'
+        bad = b"unknown field temperature"
+        status, body = (b"400 Bad", bad) if b"temperature" in bodies[-1] else (b"200 OK", good)
+        writer.write(b"HTTP/1.1 %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (status, len(body), body))
+        writer.close()
+
+    async def go():
+        server = await asyncio.start_server(gateway, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        connection = connect("vllm/m", root=tmp_path, environment={"VLLM_BASE_URL": url})
+        reply = await connection.client.ask(question("q", sampling=Sampling(temperature=1.0)))
+        await connection.close()
+        server.close()
+        await server.wait_closed()
+        return reply.text, connection.notes
+
+    text, notes = asyncio.run(go())
+    assert text == "A"
+    assert notes == ("vllm/m: rejects temperature, so it is left out (unknown field temperature)",)
+
+
+def test_calls_that_were_refused_together_bend_once(loopback, environment, tmp_path, question):
+    loopback.configure(reject_parameter="top_p", latency_ms=20)
+    replies, notes = asked(environment, tmp_path, [question(str(i), sampling=Sampling(top_p=0.5)) for i in range(8)])
+    assert [reply.text for reply in replies] == ["A"] * 8
+    assert len(notes) == 1
+    assert loopback.stats()["served"] == 16

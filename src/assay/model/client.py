@@ -8,6 +8,10 @@ from assay.errors import RunError
 from assay.types import Failure, Reply, Request
 
 
+REJECTED = frozenset({401, 403, 404})
+"""Key, permission, address or model name: the next call would be refused as well."""
+
+
 class Client(Protocol):
     """A model that can be asked. Policies (limit, retry, price, cache) are clients that wrap a client."""
 

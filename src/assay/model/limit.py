@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from assay.model.client import CallError, Client
+from assay.model.client import REJECTED, CallError, Client
 from assay.types import Reply, Request
 
 CAUTIOUS = 10
@@ -88,6 +88,9 @@ class Limited:
         except CallError as error:
             if error.status == 429:
                 self._halve()
+            elif error.status in REJECTED:
+                # nobody else needs to find out: those who wait for a slot are not let in
+                self._allowed = 0
             raise
         else:
             self._succeeded()

@@ -6,11 +6,9 @@ import asyncio
 import random
 from dataclasses import dataclass
 
-from assay.model.client import CallError, Client, ModelRejected
+from assay.model.client import REJECTED, CallError, Client, ModelRejected
 from assay.types import Reply, Request
 
-REJECTED = frozenset({401, 403, 404})
-"""Key, permission, address or model name: the next call would be refused as well."""
 HOPELESS_AFTER = 10
 """Stop the run when this many calls have failed and none has ever succeeded."""
 

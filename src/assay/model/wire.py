@@ -79,10 +79,6 @@ class WireClient:
         self.notes.append(f"{self.name}: {note} ({redact(message[:200], self._secrets)})")
         return True
 
-    async def close(self) -> None:
-        """Close the connections; a later call would open new ones."""
-        await self._transport.close()
-
 
 def _message(answer: Answer) -> str:
     try:

@@ -55,6 +55,7 @@ SETTINGS = {
     "reject_parameter": "",
     "reject_schema": "",  # json_schema: only that; all: json_object too
     "error_text": "",  # put into every error, as a provider that quotes the request does
+    "markers": True,  # whether prompts may choose their replies
     "reasoning": "",
     "logprobs": False,
     "track_bodies": False,
@@ -103,6 +104,7 @@ class State:
     def stats(self):
         window = max(self.last_s - self.first_s, 0.0)
         return {
+            "arrived": self.arrived,
             "served": self.served,
             "ok": self.ok,
             "by_status": {str(status): n for status, n in self.by_status.items()},
@@ -220,7 +222,7 @@ class Connection(asyncio.Protocol):
                 return
         fault = self.fault(body, number) if state.special else None
         marks = {}
-        if b"[[" in body:
+        if b"[[" in body and not settings["no_markers"]:
             marks = {mark[1].decode(): _text(mark[2]) for mark in MARKER.finditer(body)}
             fault = next((each for each in ("hang", "malformed") if each in marks), fault)
             fault = "disconnect" if "cut" in marks else marks.get("status", fault)
@@ -430,7 +432,7 @@ def main():
     for name, default in SETTINGS.items():
         option = "--" + name.replace("_", "-")
         if isinstance(default, bool):
-            parser.add_argument(option, action="store_true")
+            parser.add_argument(option, action=argparse.BooleanOptionalAction, default=default)
         else:
             parser.add_argument(option, type=type(default), default=default)
     settings = vars(parser.parse_args())

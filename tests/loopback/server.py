@@ -222,7 +222,7 @@ class Connection(asyncio.Protocol):
                 return
         fault = self.fault(body, number) if state.special else None
         marks = {}
-        if b"[[" in body and not settings["no_markers"]:
+        if b"[[" in body and settings["markers"]:
             marks = {mark[1].decode(): _text(mark[2]) for mark in MARKER.finditer(body)}
             fault = next((each for each in ("hang", "malformed") if each in marks), fault)
             fault = "disconnect" if "cut" in marks else marks.get("status", fault)

@@ -112,6 +112,28 @@ def test_other_errors_do_not_lower_the_limit():
     assert scenario(play) == (40, 40)
 
 
+@pytest.mark.parametrize(
+    ("status", "proven", "closed"),
+    [
+        (401, False, True),
+        (403, False, True),
+        (404, False, True),
+        (401, True, True),
+        (403, True, False),
+        (400, False, False),
+    ],
+)
+def test_a_refusal_of_all_calls_lets_nobody_else_in(status, proven, closed):
+    async def play(gate, limited, tasks):
+        if proven:
+            await gate.end()
+        before = len(gate.calls)
+        await gate.end(1, refused(status))
+        return len(gate.calls) == before
+
+    assert scenario(play) is closed
+
+
 def test_a_cancelled_call_frees_its_slot_whether_it_waits_or_runs():
     async def play(gate, limited, tasks):
         waiting, running = tasks[50], tasks[0]

@@ -7,7 +7,6 @@ from typing import Protocol
 from assay.errors import RunError
 from assay.types import Failure, Reply, Request
 
-
 REJECTED = frozenset({401, 403, 404})
 """Key, permission, address or model name: the next call would be refused as well."""
 

@@ -88,7 +88,7 @@ class Limited:
         except CallError as error:
             if error.status == 429:
                 self._halve()
-            elif error.status in REJECTED:
+            elif error.status == 401 or (error.status in REJECTED and not self._proven):
                 # nobody else needs to find out: those who wait for a slot are not let in
                 self._allowed = 0
             raise

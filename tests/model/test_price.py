@@ -52,7 +52,7 @@ def test_an_unknown_price_is_none_and_not_zero(provider, model):
     assert prices_for(provider, model) is None
 
 
-@pytest.mark.parametrize("provider", SERVED_HERE)
+@pytest.mark.parametrize("provider", sorted(SERVED_HERE))
 def test_what_runs_here_is_free(provider):
     assert prices_for(provider, "anything") == FREE
 

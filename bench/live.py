@@ -80,7 +80,9 @@ def measure() -> Iterator[Line]:
             detail=f"{ours[LARGE].peak_mb:.0f} MB / {ours[SMALL].peak_mb:.0f} MB",
         )
         ceiling = LARGE / raw[LARGE].wall_s
-        yield Line(what="the loopback server's ceiling, seen by the raw loop", ratio=ceiling, budget=None, unit="/s", detail="")
+        yield Line(
+            what="the loopback server's ceiling, seen by the raw loop", ratio=ceiling, budget=None, unit="/s", detail=""
+        )
     yield from _latency()
 
 

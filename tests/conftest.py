@@ -131,3 +131,41 @@ def loopback(loopback_process):
     """The model server with its initial settings; each test starts from zero."""
     loopback_process.reset()
     return loopback_process
+
+
+LIVE_TASK = """
+key: live
+display_name: Live
+definition:
+  dataset: {source: {type: local, file_path: data.jsonl}}
+  solver:
+    type: single_turn_solver
+    input_builder:
+      type: chat_completion
+      input_messages:
+        - {role: system, content: "Answer with one letter."}
+        - {role: user, content: "{{ sample.question }}"}
+    sampling: {temperature: 0, max_tokens: 10}
+  scorers:
+    - type: string_equals_mcqa
+      ground_truth_choice: "{{ sample.answer }}"
+      choices: [A, B, C, D]
+"""
+
+
+@pytest.fixture
+def live(project, loopback):
+    """A project whose model `stub` is the loopback server, answering A to D by the question."""
+
+    def make(n: int, *, task: str = LIVE_TASK, **fields) -> Project:
+        loopback.configure(body="mcq")
+        model = {"key": "stub", "display_name": "Stub", "prices": {"input_per_million": 1.0, "output_per_million": 2.0}}
+        config = {"url": f"{loopback.url}/chat/completions", "api_key": "$STUB_KEY", "model_key": "stub"}
+        project.write("model.yaml", json.dumps({**model, **fields, "config": config}))
+        rows = [{"question": f"Question {i}?", "answer": "ABCD"[i % 4]} for i in range(n)]
+        project.write("data.jsonl", rows)
+        project.write("task.yaml", task)
+        project.write(".env", "STUB_KEY=sk-loopback\n")
+        return project
+
+    return make

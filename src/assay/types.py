@@ -356,6 +356,7 @@ class RunReport:
     scorers: tuple[ScorerReport, ...]
     failures: Mapping[str, int]
     spending: tuple[Spending, ...] = ()
+    trials: int = 1
     display_name: str | None = None
 
     @property

@@ -93,9 +93,7 @@ def test_the_letter_reader_reads_sentences_but_never_reasoning(project):
     replies = {"The answer is B": 1.0, "A good answer needs thought. B": 1.0, "A good answer needs thought.": 0.0}
     rows = [{"answer": "B", "choices": ["A", "B", "C"], "output": reply} for reply in replies]
     project.write("data.jsonl", rows)
-    task = MCQA.replace("FILE", "data.jsonl").replace(
-        "      metrics", "      answer_extraction: letter\n      metrics"
-    )
+    task = MCQA.replace("FILE", "data.jsonl").replace("      metrics", "      answer_extraction: letter\n      metrics")
     project.write("task.yaml", task)
     project.assay("run", "task.yaml")
     said = [row["scores"]["string_equals_mcqa"] for row in project.assay("samples", "--json").lines]
@@ -108,7 +106,7 @@ def test_the_letter_reader_reads_sentences_but_never_reasoning(project):
     [
         ('"{{ sample.choices[sample.correct_index] }}"', '"{{ sample.choices }}"'),
         ('"{{ sample.answer_key | upper }}"', '["A", "B", "C", "D"]'),
-        ('"A"', '"{{ sample.options | map(attribute=\'key\') | list }}"'),
+        ('"A"', "\"{{ sample.options | map(attribute='key') | list }}\""),
     ],
 )
 def test_ways_to_write_the_truth_and_the_choices(project, truth, choices):
@@ -222,7 +220,9 @@ def test_a_failed_sample_is_counted_and_left_out(project):
 
 
 def test_groups_and_filters(project):
-    rows = [{"subject": s, "answer": "yes", "output": o} for s, o in [("a", "yes"), ("a", "no"), ("b", "yes"), ("c", "no")]]
+    rows = [
+        {"subject": s, "answer": "yes", "output": o} for s, o in [("a", "yes"), ("a", "no"), ("b", "yes"), ("c", "no")]
+    ]
     project.write("data.jsonl", rows)
     project.write(
         "task.yaml",

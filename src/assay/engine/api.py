@@ -64,7 +64,8 @@ def failed_share(report: RunReport) -> float:
         return 0.0
     if not report.scorers:
         return report.n_failed / report.n_samples
-    return sum(scorer.n_failed for scorer in report.scorers) / (report.n_samples * len(report.scorers))
+    asked_for = report.n_samples * report.trials * len(report.scorers)
+    return sum(scorer.n_failed for scorer in report.scorers) / asked_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

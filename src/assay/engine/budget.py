@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from decimal import Decimal
 
 from assay.engine.live import BudgetReached
-from assay.engine.memory import RunMemory
 from assay.model.client import Client
 from assay.model.limit import estimate_tokens
 from assay.model.price import Prices
@@ -16,23 +16,35 @@ REPLY_TOKENS = 4_096
 
 
 class Purse:
-    """What a run may spend: paid so far, and promised to calls in flight."""
+    """What a run may spend: paid so far, and promised to calls in flight.
 
-    def __init__(self, limit_usd: Decimal, memory: RunMemory, *, spent_before: Decimal = Decimal(0)) -> None:
+    A call that may cost more than what is left waits for those in flight, which mostly cost less than they might.
+    """
+
+    def __init__(self, limit_usd: Decimal, *, spent_usd: Decimal) -> None:
         self._limit = limit_usd
-        self._memory = memory
-        self._before = spent_before
+        self._spent = spent_usd
         self._promised = Decimal(0)
+        self._in_flight = 0
+        self._settled = asyncio.Condition()
 
-    def promise(self, most_usd: Decimal) -> None:
-        """Set money aside for a call; raises BudgetReached when it is not there."""
-        if self._before + self._memory.spent_usd + self._promised + most_usd > self._limit:
-            raise BudgetReached
-        self._promised += most_usd
+    async def promise(self, most_usd: Decimal) -> None:
+        """Set money aside for a call; raises BudgetReached when it is not there and will not come back."""
+        async with self._settled:
+            while self._spent + self._promised + most_usd > self._limit:
+                if self._in_flight == 0:
+                    raise BudgetReached
+                await self._settled.wait()
+            self._promised += most_usd
+            self._in_flight += 1
 
-    def settle(self, most_usd: Decimal) -> None:
-        """The call is over: what it really cost is in the memory."""
-        self._promised -= most_usd
+    async def settle(self, most_usd: Decimal, paid_usd: Decimal) -> None:
+        """The call is over and cost what it cost."""
+        async with self._settled:
+            self._spent += paid_usd
+            self._promised -= most_usd
+            self._in_flight -= 1
+            self._settled.notify_all()
 
 
 class Budgeted:
@@ -46,11 +58,14 @@ class Budgeted:
 
     async def ask(self, request: Request) -> Reply:
         most_usd = most_cost(request, self._prices)
-        self._purse.promise(most_usd)
+        await self._purse.promise(most_usd)
+        paid_usd = Decimal(0)
         try:
-            return await self._client.ask(request)
+            reply = await self._client.ask(request)
+            paid_usd = reply.cost_usd or paid_usd
+            return reply
         finally:
-            self._purse.settle(most_usd)
+            await self._purse.settle(most_usd, paid_usd)
 
 
 def most_cost(request: Request, prices: Prices) -> Decimal:

@@ -18,6 +18,7 @@ from assay.types import MetricReport, RunReport
 def conclude(plan: Plan, store: Store, record: RunRecord, *, n_cached: int, status: Status = "completed") -> RunReport:
     """Compute the numbers of a run from its committed rows, and close it."""
     rows_of = record.rows_of
+    trials = plan.trials.num_trials if plan.trials is not None else 1
     by_slot: dict[int, int] = {}
     by_kind: dict[str, int] = {}
     for slot, kind, n in evidence.failure_counts(store, rows_of):
@@ -41,8 +42,9 @@ def conclude(plan: Plan, store: Store, record: RunRecord, *, n_cached: int, stat
         task=record.task,
         model=record.model,
         display_name=plan.loaded.task.display_name,
-        n_samples=evidence.count_samples(store, rows_of),
-        n_failed=evidence.count_failed_samples(store, rows_of),
+        trials=trials,
+        n_samples=evidence.count_samples(store, rows_of, trials=trials),
+        n_failed=evidence.count_failed_samples(store, rows_of, trials=trials),
         n_cached=n_cached,
         scorers=scorers,
         failures=by_kind,

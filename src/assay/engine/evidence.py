@@ -31,6 +31,7 @@ class Evidence:
     sample: Mapping[str, Any]
     output: str | None
     trace: list[Mapping[str, Any]] | None
+    calls: list[Mapping[str, Any]]
     scores: Mapping[str, Score]
     failures: tuple[NamedFailure, ...]
 
@@ -49,6 +50,8 @@ class Evidence:
         }
         if self.trace is not None:
             document["trace"] = self.trace
+        if self.calls:
+            document["calls"] = self.calls
         document["scores"] = {
             key: {"values": score.values, "metadata": score.metadata} for key, score in self.scores.items()
         }
@@ -86,6 +89,7 @@ def _evidence(stored: StoredSample, keys: list[str]) -> Evidence:
         sample=orjson.loads(stored.input),
         output=stored.output,
         trace=None if stored.trace is None else orjson.loads(stored.trace),
+        calls=[] if stored.calls is None else orjson.loads(stored.calls),
         scores={
             keys[slot - 1]: Score(
                 scorer=keys[slot - 1],

@@ -66,7 +66,7 @@ async def _run(plan: Plan, store: Store, record: RunRecord, listener: Listener) 
     memory = RunMemory(store, record.no, "update" if options.fresh else options.cache_policy)
     purse = None
     if options.max_cost is not None:
-        purse = Purse(options.max_cost, memory, spent_before=_spent(store, record.no))
+        purse = Purse(options.max_cost, spent_usd=_spent(store, record.no))
     models = Models(
         plan.connections,
         memory,

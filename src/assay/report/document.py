@@ -78,6 +78,7 @@ def summary_document(report: RunReport) -> dict[str, Any]:
     """Everything about a run but its metrics: what the store keeps beside them."""
     return {
         "display_name": report.display_name,
+        "trials": report.trials,
         "n_samples": report.n_samples,
         "n_failed": report.n_failed,
         "n_cached": report.n_cached,
@@ -150,6 +151,7 @@ def report_from(
         task=head["task"],
         model=head["model"],
         display_name=summary["display_name"],
+        trials=summary["trials"],
         n_samples=summary["n_samples"],
         n_failed=summary["n_failed"],
         n_cached=summary["n_cached"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from pydantic import BeforeValidator, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 Text = TypeVar("Text", bound=str)
@@ -16,10 +16,13 @@ def type_among(*names: str) -> BeforeValidator:
     expected = ", ".join(f"'{name}'" for name in names)
 
     def check(value: Any) -> Any:
-        if not isinstance(value, Mapping) or value.get("type") in names:
+        if isinstance(value, BaseModel) or (isinstance(value, Mapping) and value.get("type") in names):
             return value
-        wrong = InitErrorDetails(type="missing", loc=("type",), input=value)
-        if "type" in value:
+        if not isinstance(value, Mapping):
+            wrong = InitErrorDetails(type="dict_type", loc=(), input=value)
+        elif "type" not in value:
+            wrong = InitErrorDetails(type="missing", loc=("type",), input=value)
+        else:
             tag = value["type"]
             wrong = InitErrorDetails(type="literal_error", loc=("type",), input=tag, ctx={"expected": expected})
         raise ValidationError.from_exception_data("type", [wrong])

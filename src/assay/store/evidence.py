@@ -87,15 +87,22 @@ def _keys(run_no: int, positions: Sequence[int], slot: int) -> Sequence[int]:
     return [pack(run_no, position, slot) for position in positions]
 
 
-def count_samples(store: Store, run_no: int) -> int:
-    return _count(store, select(func.count()).select_from(samples).where(_within(samples.c.id, run_no)))
+def count_samples(store: Store, run_no: int, *, trials: int = 1) -> int:
+    """How many samples are stored; those with several trials count once."""
+    counted = func.count() if trials == 1 else func.count(func.distinct(_sample_of(samples.c.id, run_no, trials)))
+    return _count(store, select(counted).select_from(samples).where(_within(samples.c.id, run_no)))
 
 
-def count_failed_samples(store: Store, run_no: int) -> int:
+def count_failed_samples(store: Store, run_no: int, *, trials: int = 1) -> int:
     """How many samples have at least one failure."""
-    place = failures.c.id.op(">>")(STEP.bit_length() - 1)
-    query = select(func.count(func.distinct(place))).where(_within(failures.c.id, run_no))
-    return _count(store, query)
+    counted = func.count(func.distinct(_sample_of(failures.c.id, run_no, trials)))
+    return _count(store, select(counted).select_from(failures).where(_within(failures.c.id, run_no)))
+
+
+def _sample_of(key: Any, run_no: int, trials: int) -> Any:
+    """The number of the sample that a key belongs to, whatever its trial."""
+    position = (key - bounds(run_no)[0]).op(">>")(STEP.bit_length() - 1)
+    return position if trials == 1 else position.op("/")(trials)
 
 
 def has_retryable(store: Store, run_no: int) -> bool:

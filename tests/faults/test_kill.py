@@ -1,0 +1,85 @@
+"""kill -9 at any moment: the same command finishes the rest, and pays only for what was not committed yet."""
+
+import random
+import signal
+import sqlite3
+import time
+
+N = 2_000
+KILLS = 20
+IN_FLIGHT = 30
+LATENCY_S = 0.1
+
+
+def arguments():
+    return ["run", "task.yaml", "--model", "stub", "--json", "--max-concurrency", str(IN_FLIGHT)]
+
+
+def committed_calls(project):
+    path = project.folder / ".assay" / "assay.db"
+    if not path.exists():
+        return 0
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute("SELECT count(*) FROM calls").fetchone()[0]
+    except sqlite3.OperationalError:
+        return 0
+    finally:
+        connection.close()
+
+
+def content(project, *store):
+    rows = project.assay("samples", "--json", *store).lines
+    return [{key: row[key] for key in ("sample_id", "output", "scores", "failures", "trace")} for row in rows]
+
+
+def test_twenty_kills_change_nothing_and_waste_almost_nothing(live, loopback):
+    project = live(N)
+    calm = project.assay(*arguments(), "--store", "calm.db")
+    assert calm.code == 0, calm.err
+    loopback.reset()
+    loopback.configure(body="mcq", latency_ms=LATENCY_S * 1000)
+    draw = random.Random(5)
+    asked, committed = 0, 0
+    for _ in range(KILLS):
+        process = project.start(*arguments())
+        wait_until_asking(loopback, process, more_than=asked)
+        time.sleep(draw.uniform(0, 0.35))
+        process.kill()
+        process.communicate()
+        assert process.returncode == -signal.SIGKILL, "the run ended before it could be killed"
+        now_asked, now_committed = loopback.stats()["arrived"], committed_calls(project)
+        lost = (now_asked - asked) - (now_committed - committed)
+        # what was in flight, and the replies of a commit that was under way and of the next one
+        assert 0 <= lost <= IN_FLIGHT + 4 * IN_FLIGHT
+        asked, committed = now_asked, now_committed
+    finished = project.assay(*arguments())
+    assert finished.code == 0, finished.err
+    assert loopback.stats()["arrived"] - asked == N - committed, "only what was not committed is asked again"
+    assert committed_calls(project) == N
+    assert finished.json["scorers"] == calm.json["scorers"]
+    assert content(project) == content(project, "--store", "calm.db")
+
+
+def wait_until_asking(loopback, process, more_than):
+    while loopback.stats()["arrived"] <= more_than:
+        assert process.poll() is None, "the run ended before it could be killed"
+        time.sleep(0.005)
+
+
+def test_ctrl_c_ends_within_a_second_and_the_run_can_be_resumed(live, loopback):
+    project = live(N)
+    loopback.configure(latency_ms=LATENCY_S * 1000)
+    process = project.start(*arguments())
+    wait_until_asking(loopback, process, more_than=100)
+    stopped = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=20)
+    assert time.monotonic() - stopped < 3, "a second, and some patience with a busy machine"
+    assert process.returncode == 130
+    assert "the same command goes on from there" in err
+    loopback.configure(latency_ms=0)
+    finished = project.assay(*arguments())
+    assert finished.code == 0
+    assert finished.json["n_samples"] == N
+    assert loopback.stats()["arrived"] <= N + 2 * IN_FLIGHT

@@ -219,7 +219,7 @@ class Request:
 class Reply:
     """What a model said. `items` holds the reply as it joins the conversation.
 
-    A reply without content has text None; a refusal says why. `cost_usd` is None when the price is unknown.
+    A reply without content has text None; a refusal says why. One that was paid for before is `cached`.
     """
 
     text: str | None
@@ -230,7 +230,6 @@ class Reply:
     reasoning: str | None = None
     logprobs: Any = None
     latency_s: float = 0.0
-    cost_usd: Decimal | None = None
     cached: bool = False
     key: bytes = b""
 
@@ -251,13 +250,14 @@ class Solution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaidCall:
-    """A reply that was paid for, with all that is kept of it."""
+    """A reply that was paid for, with all that is kept of it; `cost_usd` is None when the price is unknown."""
 
     key: bytes
     model: str
     purpose: CallPurpose
     request: bytes
     reply: Reply
+    cost_usd: Decimal | None
 
 
 class CallMemory(Protocol):

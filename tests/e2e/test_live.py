@@ -1,4 +1,4 @@
-"""Live models through the command line: what is remembered, what it costs, and what never leaves the machine's memory."""
+"""Live models through the command line: what is remembered, what it costs, and what is never written down."""
 
 import json
 from decimal import Decimal

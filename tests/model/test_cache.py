@@ -7,7 +7,8 @@ import pytest
 
 from assay.model.cache import Remembered
 from assay.model.client import CallError
-from assay.types import Failure, PaidCall, Reply, Request
+from assay.model.price import Prices
+from assay.types import Failure, PaidCall, Reply, Request, Usage
 
 ASKED = Request(messages=({"role": "user", "content": "hi"},))
 
@@ -35,24 +36,25 @@ class Slow:
         await asyncio.sleep(0.02)
         if self.error is not None:
             raise self.error
-        return Reply(text=f"reply {self.asked}", cost_usd=Decimal(1))
+        return Reply(text=f"reply {self.asked}", usage=Usage(prompt_tokens=3))
 
 
 def test_twins_in_flight_share_one_call_and_only_one_pays():
     async def go():
         client, memory = Slow(), Memory()
-        remembered = Remembered(client, memory, b"prefix")
+        prices = Prices(input_per_million=Decimal(1), output_per_million=Decimal(1))
+        remembered = Remembered(client, memory, b"prefix", prices=prices)
         replies = await asyncio.gather(*(remembered.ask(ASKED) for _ in range(5)))
         later = await remembered.ask(ASKED)
         return client.asked, replies, later, memory
 
     asked, replies, later, memory = asyncio.run(go())
     assert asked == 1
-    assert [(reply.cached, reply.cost_usd) for reply in replies] == [(False, 1)] + [(True, 0)] * 4
+    assert [reply.cached for reply in replies] == [False] + [True] * 4
     assert {reply.text for reply in (*replies, later)} == {"reply 1"}
     ((key, call),) = memory.kept.items()
     assert replies[0].key == key
-    assert (call.model, call.purpose) == ("slow", "answer")
+    assert (call.model, call.purpose, call.cost_usd) == ("slow", "answer", Decimal("0.000003"))
 
 
 def test_another_endpoint_or_another_request_is_another_call():

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 from datetime import date
 from decimal import Decimal
 from importlib.resources import files
@@ -9,17 +8,10 @@ import orjson
 import pytest
 
 from assay.model.presets import PRESETS, SERVED_HERE
-from assay.model.price import FREE, Priced, Prices, known_models, prices_for
-from assay.types import Reply, Request, Usage
+from assay.model.price import FREE, Prices, known_models, prices_for
+from assay.types import Usage
 
 TABLE = orjson.loads(files("assay.model").joinpath("prices.json").read_bytes())
-
-
-class Said:
-    name = "said"
-
-    async def ask(self, request: Request) -> Reply:
-        return Reply(text="A", usage=Usage(prompt_tokens=3, completion_tokens=7))
 
 
 def test_the_table_is_dated_and_holds_decimals_of_known_providers():
@@ -62,7 +54,6 @@ def test_names_of_models_are_known_by_provider():
     assert known_models("nobody") == ()
 
 
-def test_a_reply_gets_its_cost_exactly():
+def test_a_cost_is_exact():
     prices = Prices(input_per_million=Decimal("0.1"), output_per_million=Decimal("0.4"))
-    assert asyncio.run(Priced(Said(), prices).ask(Request())).cost_usd == Decimal("0.0000031")
-    assert asyncio.run(Priced(Said(), None).ask(Request())).cost_usd is None
+    assert prices.cost(Usage(prompt_tokens=3, completion_tokens=7)) == Decimal("0.0000031")

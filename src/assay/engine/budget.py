@@ -62,7 +62,7 @@ class Budgeted:
         paid_usd = Decimal(0)
         try:
             reply = await self._client.ask(request)
-            paid_usd = reply.cost_usd or paid_usd
+            paid_usd = self._prices.cost(reply.usage)
             return reply
         finally:
             await self._purse.settle(most_usd, paid_usd)

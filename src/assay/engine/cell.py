@@ -15,7 +15,6 @@ from assay.spec import LoadedScorer, LoadedSolver
 from assay.types import Failure, Outcome, Reply, Request, Rows, Sampling, Trace
 
 _NOBODY = Trace(())
-_NO_DEFAULTS = Sampling()
 _SAMPLING = tuple(entry.name for entry in fields(Sampling))
 
 
@@ -50,7 +49,7 @@ class Work:
     solver: LoadedSolver | None
     scorers: Sequence[LoadedScorer]
     clients: Mapping[str | None, Client]
-    sampling: Mapping[str | None, Sampling]
+    sampling: Mapping[str | None, Sampling | None]
     width: int
 
 
@@ -85,10 +84,10 @@ class CellAsk:
         self.calls: list[tuple[bytes, bool]] = []
 
     async def __call__(self, request: Request, model: str | None = None) -> Reply:
-        sampling = completed(request.sampling, self._work.sampling[model])
+        default = self._work.sampling[model]
         repeat = request.repeat or self._cell.trial
-        if sampling is not request.sampling or repeat:
-            request = replace(request, sampling=sampling, repeat=repeat)
+        if default is not None or repeat:
+            request = replace(request, sampling=completed(request.sampling, default), repeat=repeat)
         if self._occurrence is None:
             self._occurrence = self._occurrences.number(request)
         if self._cell.done:
@@ -100,13 +99,13 @@ class CellAsk:
         return reply
 
 
-def completed(asked: Sampling, default: Sampling) -> Sampling:
+def completed(asked: Sampling, default: Sampling | None) -> Sampling:
     """What the task asks for, and the model's own defaults where it is silent.
 
     >>> completed(Sampling(temperature=0.0), Sampling(temperature=1.0, max_tokens=9)).max_tokens
     9
     """
-    if default == _NO_DEFAULTS:
+    if default is None:
         return asked
     filled = {name: getattr(default, name) for name in _SAMPLING if getattr(asked, name) is None}
     return replace(asked, **filled)

@@ -22,6 +22,7 @@ from assay.store import evidence, runs
 from assay.store.calls import spending
 from assay.store.runs import RunRecord, Status
 from assay.store.store import Store
+from assay.types import Sampling
 
 TICK_S = 0.2
 HEARTBEAT_TICKS = 25
@@ -79,7 +80,7 @@ async def _run(plan: Plan, store: Store, record: RunRecord, listener: Listener) 
         solver=plan.loaded.solver,
         scorers=plan.loaded.scorers,
         clients={key: policies.client for key, policies in models.by_key.items()},
-        sampling={key: policies.connection.sampling for key, policies in models.by_key.items()},
+        sampling={key: _defaults(policies.connection.sampling) for key, policies in models.by_key.items()},
         width=max(1, models.width),
     )
     engine = Engine(work, memory, Recorder(store, record.no, plan.loaded.scorers), done=len(done))
@@ -96,6 +97,11 @@ async def _run(plan: Plan, store: Store, record: RunRecord, listener: Listener) 
         cached=engine.cached,
         notes=tuple(models.notes()),
     )
+
+
+def _defaults(sampling: Sampling) -> Sampling | None:
+    """A model's own way of choosing words; None when it has none."""
+    return None if sampling == Sampling() else sampling
 
 
 def _spent(store: Store, run_no: int) -> Decimal:

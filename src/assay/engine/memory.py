@@ -64,10 +64,10 @@ class RunMemory:
     def keep(self, call: PaidCall) -> None:
         self._pending[call.key] = call
         self._stored.add(call.key)
-        if call.reply.cost_usd is None:
+        if call.cost_usd is None:
             self.unpriced = True
         else:
-            self.spent_usd += call.reply.cost_usd
+            self.spent_usd += call.cost_usd
 
     def hand_over(self) -> list[PaidCall]:
         """What waits to be committed; it stays readable until `committed`."""
@@ -88,4 +88,4 @@ class RunMemory:
 
 
 def _free(reply: Reply) -> Reply:
-    return replace(reply, cached=True, cost_usd=Decimal(0))
+    return replace(reply, cached=True)

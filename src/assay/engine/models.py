@@ -13,7 +13,6 @@ from assay.model.client import Client
 from assay.model.connect import Connection
 from assay.model.key import endpoint_prefix
 from assay.model.limit import Limited
-from assay.model.price import Priced
 from assay.model.retry import RetryBudget, Retrying
 
 
@@ -25,6 +24,10 @@ class Policies:
     limited: Limited
     retrying: Retrying
     connection: Connection
+
+
+def _distinct(connections: Mapping[str | None, Connection]) -> list[Connection]:
+    return list({id(connection): connection for connection in connections.values()}.values())
 
 
 class Models:
@@ -45,10 +48,8 @@ class Models:
         self._most = max_concurrency
         self._salt = salt
         # the same model may answer and judge: its limits are one endpoint's limits
-        made: dict[int, Policies] = {}
-        self.by_key: dict[str | None, Policies] = {
-            key: made.setdefault(id(connection), self._wrap(connection)) for key, connection in connections.items()
-        }
+        made = {id(connection): self._wrap(connection) for connection in _distinct(connections)}
+        self.by_key: dict[str | None, Policies] = {key: made[id(each)] for key, each in connections.items()}
 
     def _wrap(self, connection: Connection) -> Policies:
         limits = connection.limits
@@ -56,7 +57,7 @@ class Models:
             limits = replace(limits, concurrent=min(self._most, limits.concurrent) if limits.declared else self._most)
         limited = Limited(connection.client, limits)
         retrying = Retrying(limited, connection.retry, self._budget, key_hint=connection.key_hint)
-        client: Client = Priced(retrying, connection.prices)
+        client: Client = retrying
         if self._purse is not None:
             if connection.prices is None:
                 raise SpecError(
@@ -65,7 +66,8 @@ class Models:
                 )
             client = Budgeted(client, connection.prices, self._purse)
         prefix = endpoint_prefix({**connection.identity, **({"salt": self._salt} if self._salt else {})})
-        return Policies(Remembered(client, self._memory, prefix), limited, retrying, connection)
+        remembered = Remembered(client, self._memory, prefix, prices=connection.prices)
+        return Policies(remembered, limited, retrying, connection)
 
     @property
     def in_flight(self) -> int:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from decimal import Decimal
 
 from assay.model.client import Client
 from assay.model.key import call_key, canonical
+from assay.model.price import Prices
 from assay.types import CallMemory, PaidCall, Reply, Request
 
 
 class Remembered:
     """A client that looks into the memory first and keeps what it pays for."""
 
-    def __init__(self, client: Client, memory: CallMemory, prefix: bytes) -> None:
+    def __init__(self, client: Client, memory: CallMemory, prefix: bytes, *, prices: Prices | None = None) -> None:
         self.name = client.name
         self._client = client
         self._memory = memory
         self._prefix = prefix
+        self._prices = prices
         self._running: dict[bytes, asyncio.Future[Reply]] = {}
 
     async def ask(self, request: Request) -> Reply:
@@ -32,7 +33,7 @@ class Remembered:
             if running is None:
                 return await self._pay(request, key, content)
             try:
-                return replace(await asyncio.shield(running), cached=True, cost_usd=Decimal(0))
+                return replace(await asyncio.shield(running), cached=True)
             except asyncio.CancelledError:
                 # when only the one that paid was stopped, the next in line pays
                 if not running.cancelled() or _is_stopped():
@@ -52,8 +53,17 @@ class Remembered:
             shared.exception()
             raise
         else:
-            call = PaidCall(key=key, model=self.name, purpose=request.purpose, request=content, reply=reply)
-            self._memory.keep(call)
+            cost_usd = None if self._prices is None else self._prices.cost(reply.usage)
+            self._memory.keep(
+                PaidCall(
+                    key=key,
+                    model=self.name,
+                    purpose=request.purpose,
+                    request=content,
+                    reply=reply,
+                    cost_usd=cost_usd,
+                )
+            )
             shared.set_result(reply)
             return reply
         finally:

@@ -73,6 +73,7 @@ class Limited:
         self._halved_at = -HALVE_EVERY_S
         self._requests = Pace(limits.requests_per_minute) if limits.requests_per_minute else None
         self._tokens = Pace(limits.tokens_per_minute) if limits.tokens_per_minute else None
+        self._paced = self._requests is not None or self._tokens is not None
         self.in_flight = 0
 
     @property
@@ -83,7 +84,7 @@ class Limited:
     async def ask(self, request: Request) -> Reply:
         await self._enter()
         try:
-            guess = await self._keep_pace(request)
+            guess = await self._keep_pace(request) if self._paced else 0.0
             reply = await self._client.ask(request)
         except CallError as error:
             if error.status == 429:

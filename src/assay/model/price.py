@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 
 import orjson
 
-from assay.model.client import Client
 from assay.model.presets import SERVED_HERE
-from assay.types import Reply, Request, Usage
+from assay.types import Usage
 
 MILLION = Decimal(1_000_000)
 
@@ -67,18 +66,3 @@ def prices_for(provider: str, model: str) -> Prices | None:
 
 def _undated(model: str) -> str:
     return re.sub(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$", "", model)
-
-
-class Priced:
-    """A client that puts a price on every reply; without a price the cost is unknown, not zero."""
-
-    def __init__(self, client: Client, prices: Prices | None) -> None:
-        self.name = client.name
-        self._client = client
-        self._prices = prices
-
-    async def ask(self, request: Request) -> Reply:
-        reply = await self._client.ask(request)
-        if self._prices is None:
-            return reply
-        return replace(reply, cost_usd=self._prices.cost(reply.usage))

@@ -17,6 +17,7 @@ import aiohttp
 from yarl import URL
 
 from assay.model.client import CallError
+from assay.model.patience import Patience
 from assay.model.redact import public_url
 from assay.types import Failure
 
@@ -25,7 +26,7 @@ RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """How long to wait for a connection, for the next bytes, and for the whole answer."""
+    """How long to wait for a connection, for the first byte, and for the whole answer."""
 
     connect_s: float = 10.0
     first_byte_s: float = 120.0
@@ -67,6 +68,7 @@ class Transport:
         self._session: aiohttp.ClientSession | None = None
         self._url: URL | None = None
         self._proxy: str | None = None
+        self._patience = Patience(endpoint.timeouts.first_byte_s)
 
     def _open(self) -> aiohttp.ClientSession:
         timeouts = self._endpoint.timeouts
@@ -80,9 +82,7 @@ class Transport:
             connector=aiohttp.TCPConnector(limit=0, ssl=self._endpoint.tls or True, ttl_dns_cache=300),
             headers={"Content-Type": "application/json", "User-Agent": "assay", **self._endpoint.headers},
             cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(
-                total=timeouts.total_s, sock_connect=timeouts.connect_s, sock_read=timeouts.first_byte_s
-            ),
+            timeout=aiohttp.ClientTimeout(total=timeouts.total_s, sock_connect=timeouts.connect_s),
         )
 
     async def post(self, body: bytes) -> Answer:
@@ -92,8 +92,10 @@ class Transport:
             session = self._session = self._open()
         assert self._url is not None
         started = time.monotonic()
+        ticket = self._patience.begin()
         try:
             async with session.post(self._url, data=body, proxy=self._proxy, allow_redirects=False) as response:
+                self._patience.end(ticket)
                 content = await response.read()
                 return Answer(
                     status=response.status,
@@ -101,12 +103,18 @@ class Transport:
                     headers=response.headers,
                     latency_s=time.monotonic() - started,
                 )
+        except asyncio.CancelledError as error:
+            if self._patience.lost(ticket):
+                raise self._too_late(None, time.monotonic() - started) from error
+            raise
         except TimeoutError as error:
             raise self._too_late(error, time.monotonic() - started) from error
         except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
             raise self._unreachable(error) from error
+        finally:
+            self._patience.end(ticket)
 
-    def _too_late(self, error: TimeoutError, waited_s: float) -> CallError:
+    def _too_late(self, error: TimeoutError | None, waited_s: float) -> CallError:
         wanted = "connection" if isinstance(error, aiohttp.ConnectionTimeoutError) else "answer"
         return _passing("timeout", f"no {wanted} from {self._shown} after {waited_s:.1f} s")
 
@@ -126,6 +134,7 @@ class Transport:
         return _passing("connection", f"the connection to {self._shown} broke: {_cause(error)}")
 
     async def close(self) -> None:
+        self._patience.close()
         if self._session is not None:
             await self._session.close()
             self._session = None

@@ -37,7 +37,7 @@ def _row(run_no: int, call: PaidCall, moment: str) -> tuple[Any, ...]:
         orjson.dumps(document).decode(),
         reply.usage.prompt_tokens,
         reply.usage.completion_tokens,
-        None if reply.cost_usd is None else str(reply.cost_usd),
+        None if call.cost_usd is None else str(call.cost_usd),
         reply.latency_s,
         moment,
     )
@@ -83,7 +83,6 @@ class CallReader:
             finish_reason=document.get("finish_reason"),
             reasoning=document.get("reasoning"),
             logprobs=document.get("logprobs"),
-            cost_usd=Decimal(0),
             cached=True,
             key=key,
         )

@@ -13,11 +13,13 @@ COMMANDS = {
     "demo": "See a real evaluation with intervals, no key and no network needed.",
     "init": "Start a project: a task, a dataset and a first result.",
     "check": "Find everything wrong with task files, without running them.",
+    "plan": "Say what a run would do and cost, before anything is spent.",
     "run": "Run a task and print its numbers with their intervals.",
     "runs": "List the runs in the store.",
     "show": "Print the numbers of a run again.",
     "samples": "Look at the samples behind the numbers: inputs, answers, scores, failures.",
     "export": "Write the samples of a run to JSONL, CSV or Parquet.",
+    "pull": "Fetch a small open model that runs inside assay, without a key.",
     "schema": "Print the JSON Schema of task files, for editors.",
 }
 

@@ -15,6 +15,7 @@ COMMANDS = {
     "check": "Find everything wrong with task files, without running them.",
     "plan": "Say what a run would do and cost, before anything is spent.",
     "run": "Run a task and print its numbers with their intervals.",
+    "rescore": "Score the stored answers of a run with other scorers; asks no model.",
     "runs": "List the runs in the store.",
     "show": "Print the numbers of a run again.",
     "samples": "Look at the samples behind the numbers: inputs, answers, scores, failures.",

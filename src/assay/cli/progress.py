@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from assay.report.text import duration
+
 if TYPE_CHECKING:
     from assay.engine.progress import Listener, Progress
 
@@ -69,7 +71,7 @@ def progress_line(progress: Progress, *, elapsed_s: float) -> str:
         parts.append(f"{progress.cached:,} cached")
     parts.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:,.1f}/s")
     if progress.total is not None and rate > 0:
-        parts.append(f"{_duration((progress.total - progress.done) / rate)} left")
+        parts.append(f"{duration((progress.total - progress.done) / rate)} left")
     if progress.cost_usd:
         parts.append(f"${progress.cost_usd:.4f}")
     if progress.in_flight is not None:
@@ -77,11 +79,3 @@ def progress_line(progress: Progress, *, elapsed_s: float) -> str:
     if progress.waiting:
         parts.append(progress.waiting)
     return " · ".join(parts)
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(max(seconds, 0)), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes:02} min"
-    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

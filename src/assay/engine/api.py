@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.builtin import registry
 from assay.engine.prepare import Options, inspect_task, prepare
@@ -16,6 +16,9 @@ from assay.errors import Problem, SpecError
 from assay.spec.project import yaml_files
 from assay.store.store import default_location, open_store
 from assay.types import RunReport
+
+if TYPE_CHECKING:
+    from assay.engine.planning import RunPlan
 
 
 def run_file(path: Path, options: Options, *, listener: Listener = silent) -> tuple[RunReport, tuple[Problem, ...]]:
@@ -56,6 +59,18 @@ def run(
 def check(*paths: str | Path, config: Mapping[str, Any] | None = None) -> tuple[Problem, ...]:
     """Everything wrong with task files; nothing when all is well. The same as `assay check`."""
     return check_files([Path(path) for path in paths], config=config).problems
+
+
+def plan_file(path: Path, options: Options) -> RunPlan:
+    """What running a task file would do and cost; asks no model."""
+    from assay.engine.planning import plan_run
+
+    plan = prepare(path, registry(), options)
+    opened = open_store(options.store or default_location(plan.loaded.document.root))
+    try:
+        return plan_run(plan, opened)
+    finally:
+        opened.close()
 
 
 def failed_share(report: RunReport) -> float:

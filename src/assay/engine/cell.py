@@ -53,6 +53,10 @@ class Work:
     width: int
 
 
+_WITHIN_BITS = 16
+"""Twins within one sample are fewer than 65,536; the bits above them tell samples apart."""
+
+
 class CountedOnly(Exception):
     """Ends a solver after its first question when counting it is all that is wanted."""
 
@@ -93,7 +97,8 @@ class CellAsk:
         if self._cell.done:
             raise CountedOnly
         if self._occurrence:
-            request = replace(request, occurrence=self._occurrence)
+            # a solver numbers the twins within one sample; here come those of other samples
+            request = replace(request, occurrence=(self._occurrence << _WITHIN_BITS) + request.occurrence)
         reply = await self._work.clients[model].ask(request)
         self.calls.append((reply.key, reply.cached))
         return reply

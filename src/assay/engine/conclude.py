@@ -5,9 +5,9 @@ from __future__ import annotations
 import orjson
 
 from assay.engine.numbers import scorer_report
-from assay.engine.prepare import Plan
 from assay.errors import SpecError
 from assay.report.document import metric_document, metric_from, report_from, summary_document
+from assay.spec import LoadedTask
 from assay.store import evidence, runs
 from assay.store.calls import spending
 from assay.store.runs import RunRecord, Status
@@ -15,10 +15,13 @@ from assay.store.store import Store
 from assay.types import MetricReport, RunReport
 
 
-def conclude(plan: Plan, store: Store, record: RunRecord, *, n_cached: int, status: Status = "completed") -> RunReport:
+def conclude(
+    loaded: LoadedTask, store: Store, record: RunRecord, *, n_cached: int, status: Status = "completed"
+) -> RunReport:
     """Compute the numbers of a run from its committed rows, and close it."""
     rows_of = record.rows_of
-    trials = plan.trials.num_trials if plan.trials is not None else 1
+    repeated = loaded.task.definition.trials
+    trials = repeated.num_trials if repeated is not None else 1
     by_slot: dict[int, int] = {}
     by_kind: dict[str, int] = {}
     for slot, kind, n in evidence.failure_counts(store, rows_of):
@@ -30,18 +33,18 @@ def conclude(plan: Plan, store: Store, record: RunRecord, *, n_cached: int, stat
             rows_of,
             slot,
             scorer,
-            trials=plan.trials,
+            trials=repeated,
             n_failed=by_slot.get(0, 0) + by_slot.get(slot, 0),
             seed=record.seed,
         )
-        for slot, scorer in enumerate(plan.loaded.scorers, start=1)
+        for slot, scorer in enumerate(loaded.scorers, start=1)
     )
     report = RunReport(
         run=record.id,
         status=status,
         task=record.task,
         model=record.model,
-        display_name=plan.loaded.task.display_name,
+        display_name=loaded.task.display_name,
         trials=trials,
         n_samples=evidence.count_samples(store, rows_of, trials=trials),
         n_failed=evidence.count_failed_samples(store, rows_of, trials=trials),

@@ -80,13 +80,13 @@ async def _run(plan: Plan, store: Store, record: RunRecord, listener: Listener) 
         solver=plan.loaded.solver,
         scorers=plan.loaded.scorers,
         clients={key: policies.client for key, policies in models.by_key.items()},
-        sampling={key: _defaults(policies.connection.sampling) for key, policies in models.by_key.items()},
+        sampling={key: defaults_of(policies.connection.sampling) for key, policies in models.by_key.items()},
         width=max(1, models.width),
     )
     engine = Engine(work, memory, Recorder(store, record.no, plan.loaded.scorers), done=len(done))
     watching = asyncio.create_task(_watch(engine, models, memory, listener, store, record, plan))
     try:
-        await engine.run(_cells(plan, iter(done)))
+        await engine.run(cells_of(plan, iter(done)))
     finally:
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
@@ -99,7 +99,7 @@ async def _run(plan: Plan, store: Store, record: RunRecord, listener: Listener) 
     )
 
 
-def _defaults(sampling: Sampling) -> Sampling | None:
+def defaults_of(sampling: Sampling) -> Sampling | None:
     """A model's own way of choosing words; None when it has none."""
     return None if sampling == Sampling() else sampling
 
@@ -108,7 +108,7 @@ def _spent(store: Store, run_no: int) -> Decimal:
     return sum((spent.cost_usd or Decimal(0) for spent in spending(store, run_no)), Decimal(0))
 
 
-def _cells(plan: Plan, done: Iterator[int]) -> Iterator[Cell]:
+def cells_of(plan: Plan, done: Iterator[int]) -> Iterator[Cell]:
     """Every sample, as often as there are trials, in order; those that are done are marked."""
     trials = plan.trials.num_trials if plan.trials is not None else 1
     next_done = next(done, None)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import orjson
+from sqlalchemy import Connection
 
 from assay.engine.encode import RowEncoder
 from assay.spec import LoadedScorer
@@ -51,13 +52,23 @@ class Recorder:
             failed = [(rows.positions[place], failure) for place, failure in solved.failures.items()]
             evidence.write_failures(connection, run_no, 0, failed)
             for slot, columns in enumerate(scored, start=1):
-                kept = without(answered, columns.failures)
-                values, metadata = self._encode(slot, columns, len(answered))
-                evidence.write_scores(connection, run_no, slot, kept.positions, values, metadata)
-                lost = [(answered.positions[place], failure) for place, failure in columns.failures.items()]
-                evidence.write_failures(connection, run_no, slot, lost)
+                self._write(connection, slot, answered, columns)
             runs.advance(connection, run_no, cursor)
         return len(solved.failures) + sum(len(columns.failures) for columns in scored)
+
+    def rescore(self, rows: Rows, slots: Sequence[int]) -> None:
+        """Score rows whose samples are stored already, with some of the scorers."""
+        scored = {slot: self._scorers[slot - 1].kind.function(self._scorers[slot - 1].settings, rows) for slot in slots}
+        with self._store.begin() as connection:
+            for slot, columns in scored.items():
+                self._write(connection, slot, rows, columns)
+
+    def _write(self, connection: Connection, slot: int, rows: Rows, columns: ScoreColumns) -> None:
+        kept = without(rows, columns.failures)
+        values, metadata = self._encode(slot, columns, len(rows))
+        evidence.write_scores(connection, self._run_no, slot, kept.positions, values, metadata)
+        lost = [(rows.positions[place], failure) for place, failure in columns.failures.items()]
+        evidence.write_failures(connection, self._run_no, slot, lost)
 
     def _score(self, slot: int, solved: Solved, answered: Rows) -> ScoreColumns:
         if slot in solved.judged:

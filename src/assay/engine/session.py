@@ -23,7 +23,7 @@ def run_task(plan: Plan, store: Store, *, listener: Listener = silent) -> RunRep
     before = None if plan.options.fresh else runs.latest_of(store, plan.identity)
     if before is not None and before.status == "completed" and not evidence.has_retryable(store, before.rows_of):
         record = runs.start(store, _new_run(plan), evidence=before.rows_of)
-        return conclude(plan, store, record, n_cached=evidence.count_samples(store, record.rows_of))
+        return conclude(plan.loaded, store, record, n_cached=evidence.count_samples(store, record.rows_of))
     if before is None or before.status == "completed":
         record = runs.start(store, _new_run(plan))
     else:
@@ -36,11 +36,11 @@ def _finish(plan: Plan, store: Store, record: RunRecord, listener: Listener) -> 
     try:
         if not plan.is_live:
             run_recorded(plan, store, record, listener)
-            return conclude(plan, store, record, n_cached=record.cursor)
+            return conclude(plan.loaded, store, record, n_cached=record.cursor)
         from assay.engine.live_run import run_live
 
         ended = run_live(plan, store, record, listener)
-        return conclude(plan, store, record, n_cached=ended.cached, status=ended.status)
+        return conclude(plan.loaded, store, record, n_cached=ended.cached, status=ended.status)
     except KeyboardInterrupt as stop:
         _put_down(store, record, "interrupted")
         done = evidence.count_samples(store, record.no)

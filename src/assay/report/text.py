@@ -52,3 +52,18 @@ def remark(value: MetricValue) -> str:
     if value.interval is not None and value.interval.caveat:
         return value.interval.caveat
     return ""
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> duration(0.4), duration(75), duration(7300)
+    ('under 1 s', '1 min 15 s', '2 h 01 min')
+    """
+    if seconds < 1:
+        return "under 1 s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02} min"
+    return f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, select
 from assay.store.runs import now
 from assay.store.schema import calls
 from assay.store.store import Store, insert_many
-from assay.types import PaidCall, Reply, Spending, Usage
+from assay.types import CallPurpose, PaidCall, Reply, Spending, Usage
 
 
 def write_calls(connection: Connection, run_no: int, paid: Sequence[PaidCall]) -> None:
@@ -90,6 +90,14 @@ class CallReader:
     def close(self) -> None:
         self._cursor.close()
         self._connection.close()
+
+
+def reply_tokens(store: Store, model: str, purpose: CallPurpose) -> float | None:
+    """How many tokens a reply of this model has had on average; None when it was never asked."""
+    query = select(func.avg(calls.c.completion_tokens)).where(calls.c.model == model, calls.c.purpose == purpose)
+    with store.connect() as connection:
+        mean = connection.execute(query).scalar()
+    return None if mean is None else float(mean)
 
 
 def spending(store: Store, run_no: int) -> list[Spending]:

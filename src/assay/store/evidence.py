@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, func, select
+from sqlalchemy import Connection, Select, Table, and_, func, select
 
 from assay.store.address import STEP, bounds, pack, unpack
 from assay.store.schema import failures, samples, scores
@@ -122,6 +122,25 @@ def drop_retryable(store: Store, run_no: int) -> int:
             for table in (samples, scores, failures):
                 connection.execute(table.delete().where(table.c.id >= key, table.c.id < key + STEP))
     return len(keys)
+
+
+def copy_samples(connection: Connection, source: int, target: int) -> None:
+    """Give a run the samples and answers of another, with the failures that left a sample without an answer."""
+    _copy(connection, samples, (source, 0), (target, 0))
+    _copy(connection, failures, (source, 0), (target, 0))
+
+
+def copy_scores(connection: Connection, source: tuple[int, int], target: tuple[int, int]) -> None:
+    """Give a scorer (run, slot) what another said; nothing is scored anew."""
+    _copy(connection, scores, source, target)
+    _copy(connection, failures, source, target)
+
+
+def _copy(connection: Connection, table: Table, source: tuple[int, int], target: tuple[int, int]) -> None:
+    moved = pack(target[0], 0, target[1]) - pack(source[0], 0, source[1])
+    columns = [table.c.id + moved, *(column for column in table.c if column.name != "id")]
+    rows = select(*columns).where(_within(table.c.id, source[0]), table.c.id.op("&")(STEP - 1) == source[1])
+    connection.execute(table.insert().from_select([column.name for column in table.c], rows))
 
 
 def done_positions(store: Store, run_no: int) -> array[int]:

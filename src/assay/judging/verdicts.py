@@ -1,0 +1,140 @@
+"""What judges say of one criterion: single votes, and what a panel makes of them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from assay.judging.criteria import Criterion, CriterionVerdict, Text, Value
+
+VoteError = Literal["infrastructure", "parse", "refusal"]
+"""Why a judge gave no vote: it could not be reached, could not be read, or refused."""
+
+
+class MultiChoiceVerdict(Value):
+    """An option that was chosen; index None is an abstention that picks no option."""
+
+    selected_index: int | None = None
+    selected_label: Text | None = None
+    value: float = 0.0
+    na: bool = False
+
+
+class AggregatedMultiChoiceVerdict(MultiChoiceVerdict):
+    """The option that a panel settled on, and the number before it was snapped to an option."""
+
+    aggregated_value: float = 0.0
+    error: Text | None = None
+
+
+class MultiChoiceJudgment(Value):
+    """What one judge wrote: the place (from 1) of the option as it was shown, and why."""
+
+    selected_option: int
+    explanation: Text = ""
+    reasoning: Text | None = None
+
+
+class JudgeVote(Value):
+    """What one judge says of a binary criterion; an error is never a verdict."""
+
+    judge_id: Text
+    verdict: CriterionVerdict = Field(strict=False)
+    reason: Text = ""
+    weight: float = Field(default=1.0, allow_inf_nan=False, gt=0)
+    error: VoteError | None = None
+    reasoning: Text | None = None
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the judge could not be asked or read."""
+        return self.error is not None
+
+
+class MultiChoiceJudgeVote(Value):
+    """What one judge says of a criterion with options; `shuffle_order[place]` is the option shown there."""
+
+    judge_id: Text
+    selected_index: int | None = None
+    selected_label: Text | None = None
+    value: float = 0.0
+    reason: Text = ""
+    weight: float = Field(default=1.0, allow_inf_nan=False, gt=0)
+    na: bool = False
+    shuffle_order: tuple[int, ...] | None = None
+    error: VoteError | None = None
+    reasoning: Text | None = None
+    judgment: MultiChoiceJudgment | None = None
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the judge could not be asked or read."""
+        return self.error is not None
+
+
+Vote = JudgeVote | MultiChoiceJudgeVote
+Verdict = CriterionVerdict | MultiChoiceVerdict
+
+
+def chosen(criterion: Criterion, index: int) -> AggregatedMultiChoiceVerdict:
+    """The verdict that picks an option; one that abstains is not a judgment."""
+    option = criterion.choices[index]
+    return AggregatedMultiChoiceVerdict(
+        selected_index=index,
+        selected_label=option.label,
+        value=option.value,
+        na=option.na,
+        aggregated_value=option.value,
+    )
+
+
+def abstained(criterion: Criterion) -> CriterionVerdict | AggregatedMultiChoiceVerdict:
+    """The verdict of nobody: CANNOT_ASSESS, the option that abstains, or no option at all."""
+    if criterion.is_binary:
+        return CriterionVerdict.CANNOT_ASSESS
+    index = criterion.na_index
+    return AggregatedMultiChoiceVerdict(na=True) if index is None else chosen(criterion, index)
+
+
+def is_abstention(verdict: Verdict) -> bool:
+    """Whether a verdict says nothing about the submission."""
+    if isinstance(verdict, CriterionVerdict):
+        return verdict is CriterionVerdict.CANNOT_ASSESS
+    return verdict.na or verdict.selected_index is None
+
+
+def read_verdict(criterion: Criterion, given: object) -> Verdict:
+    """A verdict from what a person may write: a verdict, `MET`, or an option's label in any case.
+
+    >>> read_verdict(Criterion(requirement="Polite"), "met").value
+    'MET'
+    """
+    if criterion.is_binary:
+        if isinstance(given, str) and not isinstance(given, CriterionVerdict):
+            given = CriterionVerdict.__members__.get(given.strip().upper(), given)
+        if isinstance(given, CriterionVerdict):
+            return given
+        raise ValueError(f"expected MET, UNMET or CANNOT_ASSESS, got {given!r}")
+    if isinstance(given, MultiChoiceVerdict):
+        return _checked(criterion, given)
+    if isinstance(given, CriterionVerdict):
+        if given is CriterionVerdict.CANNOT_ASSESS:
+            return abstained(criterion)
+        raise ValueError(f"expected the label of an option, got {given.value}")
+    if isinstance(given, str):
+        return chosen(criterion, criterion.find_option_by_label(given))
+    raise ValueError(f"expected the label of an option, got {given!r}")
+
+
+def _checked(criterion: Criterion, given: MultiChoiceVerdict) -> MultiChoiceVerdict:
+    """A verdict whose option is there; one that names its option only by the label gets its place."""
+    if given.na:
+        return given
+    if given.selected_index is None:
+        if given.selected_label is None:
+            return given
+        return chosen(criterion, criterion.find_option_by_label(given.selected_label))
+    if not 0 <= given.selected_index < len(criterion.choices):
+        raise ValueError(f"there is no option {given.selected_index}; the criterion has {len(criterion.choices)}")
+    return given

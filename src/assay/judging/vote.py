@@ -1,0 +1,278 @@
+"""From votes to a verdict: abstentions are set aside, ties go to the worse side, the order of judges never matters."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.judging.criteria import Criterion, CriterionKind, CriterionVerdict, check_strategy, same
+from assay.judging.verdicts import (
+    AggregatedMultiChoiceVerdict,
+    JudgeVote,
+    MultiChoiceJudgeVote,
+    Vote,
+    abstained,
+    chosen,
+)
+
+DEFAULTS: Mapping[CriterionKind, str] = {"binary": "majority", "ordinal": "mean", "nominal": "mode"}
+PanelVerdict = CriterionVerdict | AggregatedMultiChoiceVerdict
+
+
+class RubricWarning(UserWarning):
+    """Something about a panel or a score that a careful reader should know."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A verdict, whether a tie decided it, and what is odd about it."""
+
+    verdict: PanelVerdict
+    by_tie: bool = False
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Ballot:
+    """A vote that was cast: an option, or MET (1) and UNMET (0), and the judge's weight."""
+
+    index: int
+    weight: float
+
+
+def aggregate(
+    criterion: Criterion, votes: Sequence[Vote], strategy: str | None = None, *, min_votes: int = 0
+) -> PanelVerdict:
+    """The verdict of a panel on one criterion; the criterion's own aggregation wins over `strategy`.
+
+    >>> votes = [JudgeVote(judge_id=j, verdict=v) for j, v in (("a", "MET"), ("b", "MET"), ("c", "UNMET"))]
+    >>> aggregate(Criterion(requirement="Polite"), votes).value
+    'MET'
+    """
+    decision = decide(criterion, votes, strategy, min_votes=min_votes)
+    if decision.note is not None:
+        warnings.warn(decision.note, RubricWarning, stacklevel=2)
+    return decision.verdict
+
+
+def decide(criterion: Criterion, votes: Sequence[Vote], strategy: str | None = None, *, min_votes: int = 0) -> Decision:
+    """The same, with what came about by a tie and what is odd, as values."""
+    name = criterion.aggregation or strategy or DEFAULTS[criterion.kind]
+    check_strategy(name, criterion.kind)
+    ballots = [ballot for ballot in (_ballot(criterion, vote) for vote in votes) if ballot is not None]
+    if not ballots or len(ballots) < min_votes:
+        return Decision(verdict=_nobody(criterion, votes))
+    if criterion.is_binary:
+        return _BINARY[name](criterion, ballots)
+    return _CHOICE[name](criterion, ballots)
+
+
+def cast_index(criterion: Criterion, vote: Vote) -> int | None:
+    """The option that a vote picks, 1 for MET and 0 for UNMET; None when it was not cast."""
+    if vote.is_error:
+        return None
+    if isinstance(vote, JudgeVote):
+        if not criterion.is_binary:
+            raise ValueError(f'judge "{vote.judge_id}" votes {vote.verdict.value} on a criterion with options')
+        return None if vote.verdict is CriterionVerdict.CANNOT_ASSESS else int(vote.verdict is CriterionVerdict.MET)
+    return _picked(criterion, vote)
+
+
+def _picked(criterion: Criterion, vote: MultiChoiceJudgeVote) -> int | None:
+    if criterion.is_binary:
+        raise ValueError(f'judge "{vote.judge_id}" picks an option of a criterion that has none')
+    if vote.na or vote.selected_index is None:
+        return None
+    if not 0 <= vote.selected_index < len(criterion.choices):
+        raise ValueError(f'judge "{vote.judge_id}" picks option {vote.selected_index}, which is not there')
+    return None if criterion.choices[vote.selected_index].na else vote.selected_index
+
+
+def _ballot(criterion: Criterion, vote: Vote) -> _Ballot | None:
+    index = cast_index(criterion, vote)
+    return None if index is None else _Ballot(index, vote.weight)
+
+
+def _nobody(criterion: Criterion, votes: Sequence[Vote]) -> PanelVerdict:
+    """An abstention; if every vote is an error, no option is picked: an outage is not an opinion."""
+    if criterion.is_binary or not all_errors(votes):
+        return abstained(criterion)
+    return AggregatedMultiChoiceVerdict(na=True, error=failure_of(votes))
+
+
+def all_errors(votes: Sequence[Vote]) -> bool:
+    """Whether there are votes, and nobody could be asked or read."""
+    return bool(votes) and all(vote.is_error for vote in votes)
+
+
+def failure_of(votes: Sequence[Vote]) -> str:
+    """Why no vote came, in a sentence."""
+    return "; ".join(f"{vote.judge_id}: {vote.error} ({vote.reason})" for vote in votes if vote.is_error)
+
+
+def _met(met: bool, *, by_tie: bool = False) -> Decision:
+    return Decision(verdict=CriterionVerdict.MET if met else CriterionVerdict.UNMET, by_tie=by_tie)
+
+
+def _heads(criterion: Criterion, ballots: Sequence[_Ballot], weigh: Callable[[_Ballot], float]) -> Decision:
+    """The side with more; a tie goes to the side that costs more."""
+    met = math.fsum(weigh(ballot) for ballot in ballots if ballot.index == 1)
+    unmet = math.fsum(weigh(ballot) for ballot in ballots if ballot.index == 0)
+    if same(met, unmet):
+        return _met(criterion.weight < 0, by_tie=True)
+    return _met(met > unmet)
+
+
+def _one(ballot: _Ballot) -> float:
+    return 1.0
+
+
+def _weight(ballot: _Ballot) -> float:
+    return ballot.weight
+
+
+def _all_met(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
+    return _met(all(ballot.index == 1 for ballot in ballots))
+
+
+def _any_met(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
+    return _met(any(ballot.index == 1 for ballot in ballots))
+
+
+def _by_sign(
+    at_gain: Callable[[Criterion, Sequence[_Ballot]], Decision],
+    at_fault: Callable[[Criterion, Sequence[_Ballot]], Decision],
+) -> Callable[[Criterion, Sequence[_Ballot]], Decision]:
+    return lambda criterion, ballots: (at_fault if criterion.weight < 0 else at_gain)(criterion, ballots)
+
+
+def _snapped(criterion: Criterion, number: float) -> Decision:
+    """The option nearest to a number; equally near ones are a tie."""
+    open_to_choice = [place for place, option in enumerate(criterion.choices) if not option.na]
+    distances = {place: math.fabs(criterion.choices[place].value - number) for place in open_to_choice}
+    least = min(distances.values())
+    nearest = [place for place, distance in distances.items() if same(distance, least)]
+    verdict = chosen(criterion, criterion.worst_option_among(nearest))
+    tied = len({criterion.choices[place].value for place in nearest}) > 1
+    return Decision(verdict=verdict.model_copy(update={"aggregated_value": number}), by_tie=tied)
+
+
+def _values(criterion: Criterion, ballots: Iterable[_Ballot]) -> list[float]:
+    return sorted(criterion.choices[ballot.index].value for ballot in ballots)
+
+
+def _mean(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
+    return _snapped(criterion, _within(math.fsum(_values(criterion, ballots)) / len(ballots), criterion, ballots))
+
+
+def _weighted_mean(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
+    pairs = sorted((criterion.choices[ballot.index].value, ballot.weight) for ballot in ballots)
+    total = math.fsum(weight for _, weight in pairs)
+    mean = math.fsum(value * weight for value, weight in pairs) / total
+    return _snapped(criterion, _within(mean, criterion, ballots))
+
+
+def _within(mean: float, criterion: Criterion, ballots: Sequence[_Ballot]) -> float:
+    """A mean lies between the least and the greatest vote, also after rounding: unanimity stays exact."""
+    values = _values(criterion, ballots)
+    return min(max(mean, values[0]), values[-1])
+
+
+def _median(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
+    values = _values(criterion, ballots)
+    half = len(values) // 2
+    return _snapped(criterion, values[half] if len(values) % 2 else (values[half - 1] + values[half]) / 2)
+
+
+def _most(criterion: Criterion, ballots: Sequence[_Ballot], weigh: Callable[[_Ballot], float]) -> Decision:
+    indices = {ballot.index for ballot in ballots}
+    sums = {place: math.fsum(weigh(b) for b in ballots if b.index == place) for place in indices}
+    most = max(sums.values())
+    top = [place for place, total in sums.items() if same(total, most)]
+    return Decision(verdict=chosen(criterion, criterion.worst_option_among(top)), by_tie=len(top) > 1)
+
+
+def _lowest(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
+    place = min({ballot.index for ballot in ballots}, key=lambda index: (criterion.choices[index].value, index))
+    return Decision(verdict=chosen(criterion, place))
+
+
+def _highest(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
+    place = min({ballot.index for ballot in ballots}, key=lambda index: (-criterion.choices[index].value, index))
+    return Decision(verdict=chosen(criterion, place))
+
+
+def _mode(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
+    return _most(criterion, ballots, _one)
+
+
+def _unanimous(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
+    """The option of all; a panel that disagrees abstains where the criterion lets it."""
+    if len({ballot.index for ballot in ballots}) == 1:
+        return Decision(verdict=chosen(criterion, ballots[0].index))
+    if criterion.na_index is not None:
+        return Decision(verdict=chosen(criterion, criterion.na_index))
+    note = f'the judges disagree on "{_called(criterion)}", which has no NA option: the mode was taken'
+    mode = _mode(criterion, ballots)
+    return Decision(verdict=mode.verdict, by_tie=mode.by_tie, note=note)
+
+
+def _called(criterion: Criterion) -> str:
+    return criterion.name or criterion.requirement
+
+
+_Strategy = Callable[[Criterion, Sequence[_Ballot]], Decision]
+_BINARY: Mapping[str, _Strategy] = {
+    "majority": lambda criterion, ballots: _heads(criterion, ballots, _one),
+    "weighted": lambda criterion, ballots: _heads(criterion, ballots, _weight),
+    "unanimous": _all_met,
+    "any": _any_met,
+    "worst": _by_sign(_all_met, _any_met),
+    "best": _by_sign(_any_met, _all_met),
+}
+_CHOICE: Mapping[str, _Strategy] = {
+    "mean": _mean,
+    "median": _median,
+    "weighted_mean": _weighted_mean,
+    "mode": _mode,
+    "weighted_mode": lambda criterion, ballots: _most(criterion, ballots, _weight),
+    "min": _lowest,
+    "max": _highest,
+    "unanimous": _unanimous,
+    "worst": _by_sign(_lowest, _highest),
+    "best": _by_sign(_highest, _lowest),
+}
+LENIENT_ON_FAULTS = ("min", "unanimous")
+"""Strategies that sound strict, and let a fault pass when a single judge does."""
+
+
+def pairwise_agreement(criterion: Criterion, votes: Sequence[Vote]) -> float | None:
+    """The share of pairs of cast votes that agree; None with fewer than two.
+
+    >>> votes = [JudgeVote(judge_id=j, verdict=v) for j, v in (("a", "MET"), ("b", "MET"), ("c", "UNMET"))]
+    >>> round(pairwise_agreement(Criterion(requirement="Polite"), votes), 4)
+    0.3333
+    """
+    cast = _cast(criterion, votes)
+    n = len(cast)
+    if n < 2:
+        return None
+    return sum(cast.count(index) * (cast.count(index) - 1) for index in set(cast)) / (n * (n - 1))
+
+
+def agreement_with(criterion: Criterion, votes: Sequence[Vote], verdict: PanelVerdict) -> float | None:
+    """The share of cast votes that are equal to the final verdict; None with fewer than two."""
+    cast = _cast(criterion, votes)
+    if len(cast) < 2:
+        return None
+    if isinstance(verdict, CriterionVerdict):
+        final = {CriterionVerdict.MET: 1, CriterionVerdict.UNMET: 0}.get(verdict)
+    else:
+        final = verdict.selected_index
+    return cast.count(final) / len(cast) if final is not None else 0.0
+
+
+def _cast(criterion: Criterion, votes: Sequence[Vote]) -> list[int]:
+    return [index for index in (cast_index(criterion, vote) for vote in votes) if index is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 Names = tuple[str, ...]
+Said = tuple[str, Mapping[str, Any] | None, str | None]
+"""A sample's id with the metadata of its score, or with the detail of its failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +22,8 @@ class Kind:
 
     `outputs` names the fields that a scorer gives (values first, then metadata), so that a misspelt
     metric field is found before a run; None when they are only known afterwards. `live` kinds ask a model: their
-    function is a coroutine that takes one row and a way to ask. `ranges` holds the least
+    function is a coroutine that takes one row and a way to ask. `detail` adds to the report of a scorer what only
+    all of its samples together show. `ranges` holds the least
     and the greatest value that a field can take, where there is one.
     """
 
@@ -30,6 +33,7 @@ class Kind:
     metadata: Names = ()
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     live: bool = False
+    detail: Callable[[Any, Iterable[Said]], Mapping[str, Any] | None] | None = None
 
     @property
     def name(self) -> str:

@@ -329,6 +329,7 @@ class ScorerReport:
     n_excluded: int
     metrics: tuple[MetricReport, ...]
     display_name: str | None = None
+    detail: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -257,3 +257,28 @@ def test_a_task_without_a_solver_needs_a_value(project):
     assert "value" in outcome.err
     project.write("task.yaml", task.replace("      metrics:", '      value: "{{ sample.said }}"\n      metrics:'))
     assert metrics(project.assay("run", "task.yaml", "--json"))["Accuracy"]["value"] == 1.0
+
+
+def test_consensus_lists_what_the_readers_dispute(project):
+    replies = ["B", "The answer is B.", "A good start, but the answer is B", "C"]
+    project.write("data.jsonl", [{"answer": "B", "choices": ["A", "B", "C"], "output": reply} for reply in replies])
+    task = MCQA.replace("FILE", "data.jsonl").replace(
+        "      metrics", "      answer_extraction: consensus\n      metrics"
+    )
+    project.write("task.yaml", task)
+    outcome = project.assay("run", "task.yaml", "--json", "--max-failures", "1")
+    scorer = outcome.json["scorers"][0]
+    found = scorer["detail"]["disputes"]
+    assert found["n"] == 4
+    assert len(found["disputed"]) == scorer["n_failed"]
+    assert set(found["accuracy"].values()) <= {i / 4 for i in range(5)}
+    if found["disputed"]:
+        assert "disputed by the readers" in project.assay("show").out
+
+
+def test_failed_samples_bound_the_headline(project):
+    project.write("data.jsonl", [{"answer": "yes", "output": "yes"}] * 8 + [{"answer": "yes"}] * 2)
+    project.write("task.yaml", YES_NO)
+    outcome = project.assay("run", "task.yaml", "--json", "--max-failures", "1")
+    assert outcome.json["scorers"][0]["metrics"][0]["detail"]["if_failed"] == {"Accuracy": [0.8, 1.0]}
+    assert "0.800 to 1.000" in project.assay("show").out

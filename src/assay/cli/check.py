@@ -10,7 +10,10 @@ from assay.cli.options import FILE, config_values, json_option
 
 
 @click.command("check")
-@click.argument("paths", type=FILE, nargs=-1, required=True)
+@click.argument("paths", type=FILE, nargs=-1)
+@click.option(
+    "--ping", "model", metavar="MODEL", help="Send MODEL one tiny request and explain a failure (key, name, address)."
+)
 @click.option(
     "--config",
     multiple=True,
@@ -20,12 +23,35 @@ from assay.cli.options import FILE, config_values, json_option
 )
 @click.option("--allow-outside", is_flag=True, help="Let files lie outside the project folder.")
 @json_option
-def command(paths: tuple[Path, ...], *, config: dict[str, str], allow_outside: bool, as_json: bool) -> int:
+def command(
+    paths: tuple[Path, ...], *, model: str | None, config: dict[str, str], allow_outside: bool, as_json: bool
+) -> int:
     """Find everything wrong with the files (or all YAML files of the folders) at PATHS, without running them.
 
     Offline and free. Prints each problem as file:line:column with the line itself; with --json a list of
     {file, line, column, message, suggestion}. Exit code 0 when all is well, 2 when not.
+
+    \b
+    Examples:
+      assay check task.yaml
+      assay check .                          every YAML file of the project
+      assay check --ping openai/gpt-5-mini   can this model be asked? (3 when not)
     """
+    if not paths and model is None:
+        raise click.UsageError("name at least one file or folder, or a model with --ping")
+    code = _check(paths, config=config, allow_outside=allow_outside, as_json=as_json) if paths else 0
+    return code or (0 if model is None else _ping(model))
+
+
+def _ping(model: str) -> int:
+    from assay.engine.api import ping_model
+
+    answered = ping_model(model, Path.cwd())
+    click.echo(answered.message, err=not answered.ok)
+    return 0 if answered.ok else 3
+
+
+def _check(paths: tuple[Path, ...], *, config: dict[str, str], allow_outside: bool, as_json: bool) -> int:
     from assay.engine.api import check_files
     from assay.report.problems import problem_documents
     from assay.report.text import clean

@@ -50,7 +50,7 @@ RECORDED = (
         file="mcqa.yaml",
         config={"recording": "chatty"},
         meaning="The chatty model writes sentences. Read by its first character, most of\n"
-        "what it says is INVALID, or right by accident (\"All of them\" starts with\n"
+        'what it says is INVALID, or right by accident ("All of them" starts with\n'
         "an A). That measures its manners, not its knowledge.",
     ),
     Step(
@@ -64,8 +64,8 @@ RECORDED = (
         file="facts.yaml",
         meaning="Yes or no. A reply that is neither is wrong for the accuracy of\n"
         "string_equals, and is left out of the classification, where it is counted\n"
-        "(\"left out\"). Precision: of the answers \"yes\", how many were right?\n"
-        "Recall: of the true \"yes\", how many were found?",
+        '("left out"). Precision: of the answers "yes", how many were right?\n'
+        'Recall: of the true "yes", how many were found?',
     ),
 )
 ASKED_NOW = Step(

@@ -13,12 +13,14 @@ from assay.engine.progress import Listener, silent
 from assay.engine.result import Result
 from assay.engine.session import run_task
 from assay.errors import Problem, SpecError
-from assay.spec.project import yaml_files
+from assay.spec.environment import environment_of
+from assay.spec.project import project_folder, yaml_files
 from assay.store.store import default_location, open_store
 from assay.types import RunReport
 
 if TYPE_CHECKING:
     from assay.engine.planning import RunPlan
+    from assay.model.ping import PingResult
 
 
 def run_file(path: Path, options: Options, *, listener: Listener = silent) -> tuple[RunReport, tuple[Problem, ...]]:
@@ -71,6 +73,24 @@ def plan_file(path: Path, options: Options) -> RunPlan:
         return plan_run(plan, opened)
     finally:
         opened.close()
+
+
+def ping_model(model: str, folder: Path) -> PingResult:
+    """Ask a model for one word; says whether it answers, and if not, why."""
+    from assay.engine.live_run import in_event_loop
+    from assay.model.connect import connect
+    from assay.model.ping import ping
+
+    root = project_folder(folder / "_")
+    connection = connect(model, root=root, environment=environment_of(root))
+
+    async def ask() -> PingResult:
+        try:
+            return await ping(connection)
+        finally:
+            await connection.close()
+
+    return in_event_loop(ask())
 
 
 def failed_share(report: RunReport) -> float:

@@ -41,10 +41,10 @@ class Ended:
 def run_live(plan: Plan, store: Store, record: RunRecord, listener: Listener) -> Ended:
     """Ask the models about every cell that is not done; what is answered is committed whatever happens."""
     evidence.drop_retryable(store, record.no)
-    return _in_event_loop(_run(plan, store, record, listener))
+    return in_event_loop(_run(plan, store, record, listener))
 
 
-def _in_event_loop(work: Coroutine[Any, Any, Result]) -> Result:
+def in_event_loop(work: Coroutine[Any, Any, Result]) -> Result:
     """Run to the end on the fastest loop there is; Ctrl-C cancels the work and comes back as KeyboardInterrupt."""
     try:
         import uvloop

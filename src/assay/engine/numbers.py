@@ -12,6 +12,7 @@ import orjson
 from assay.engine.trials import UNBIASED, aggregate
 from assay.metric.compute import compute, fields_of, labels_of
 from assay.metric.table import Table, TableBuilder
+from assay.registry import Said
 from assay.spec import LoadedMetric, LoadedScorer
 from assay.spec.task import Trials
 from assay.store import evidence
@@ -34,6 +35,7 @@ def scorer_report(
         address = f"{scorer.key}/{metric.key}"
         result = compute(metric.kind, metric.settings, table, seed=seed, address=address)
         result = _with_unbiased(metric, table, result, seed=seed, address=address)
+        result = _with_bounds(result, metric, scorer, n_failed)
         reports.append(MetricReport(key=metric.key, type=metric.kind.name, result=result))
     return ScorerReport(
         key=scorer.key,
@@ -44,7 +46,37 @@ def scorer_report(
         n_failed=n_failed,
         n_excluded=0,
         metrics=tuple(reports),
+        detail=_detail(store, rows_of, slot, scorer),
     )
+
+
+def _detail(store: Store, rows_of: int, slot: int, scorer: LoadedScorer) -> Mapping[str, Any] | None:
+    """What only all samples together show, for the scorers that have such a thing."""
+    if scorer.kind.detail is None:
+        return None
+    return scorer.kind.detail(scorer.settings, _said(evidence.stored_samples(store, rows_of), slot))
+
+
+def _said(stored: Iterator[evidence.StoredSample], slot: int) -> Iterator[Said]:
+    for sample in stored:
+        if slot in sample.scores:
+            metadata = sample.scores[slot][1]
+            yield sample.sample_id, {} if metadata is None else orjson.loads(metadata), None
+        elif slot in sample.failures:
+            yield sample.sample_id, None, sample.failures[slot].detail
+
+
+def _with_bounds(result: MetricResult, metric: LoadedMetric, scorer: LoadedScorer, n_failed: int) -> MetricResult:
+    """Where a mean would lie if every failed sample had the least, or the greatest, value that there is."""
+    span = scorer.kind.ranges.get(str(getattr(metric.settings, "field", "")))
+    if span is None or metric.kind.name != "mean" or not n_failed:
+        return result
+    bounds = {}
+    for name, value in result.values.items():
+        if value.value is not None:
+            total = value.n + n_failed
+            bounds[name] = [(value.value * value.n + n_failed * end) / total for end in span]
+    return replace(result, detail={**result.detail, "if_failed": bounds}) if bounds else result
 
 
 def _with_unbiased(

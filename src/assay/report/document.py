@@ -116,7 +116,7 @@ def _spending_from(document: Mapping[str, Any]) -> Spending:
 
 
 def _scorer_document(scorer: ScorerReport) -> dict[str, Any]:
-    return {
+    document = {
         "key": scorer.key,
         "type": scorer.type,
         "display_name": scorer.display_name,
@@ -125,6 +125,7 @@ def _scorer_document(scorer: ScorerReport) -> dict[str, Any]:
         "n_failed": scorer.n_failed,
         "n_excluded": scorer.n_excluded,
     }
+    return document if scorer.detail is None else {**document, "detail": scorer.detail}
 
 
 def run_document(report: RunReport) -> dict[str, Any]:

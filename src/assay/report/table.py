@@ -13,6 +13,7 @@ from assay.report.text import clean, interval, number, remark
 from assay.types import MetricReport, MetricValue, RunReport, ScorerReport
 
 GROUPS_SHOWN = 30
+IDS_SHOWN = 8
 
 
 def run_table(report: RunReport) -> RenderableType:
@@ -66,9 +67,21 @@ def _scorer_table(scorer: ScorerReport) -> RenderableType:
     table.add_column("method", style="dim", overflow="fold")
     for metric in scorer.metrics:
         _add_metric(table, metric)
-    if not scorer.metrics:
-        return Group(head, Text("  no metrics asked for", style="dim"))
-    return Group(head, table)
+    shown: RenderableType = table if scorer.metrics else Text("  no metrics asked for", style="dim")
+    return Group(head, shown, *_disputes(scorer))
+
+
+def _disputes(scorer: ScorerReport) -> Iterator[RenderableType]:
+    """What the readers of a multiple-choice reply disagree about."""
+    found = (scorer.detail or {}).get("disputes")
+    if not found:
+        return
+    ids = ", ".join(clean(each, width=20) for each in found["disputed"][:IDS_SHOWN])
+    more = len(found["disputed"]) - IDS_SHOWN
+    names = f": {ids}" + (f" (+{more} more)" if more > 0 else "") if ids else ""
+    yield Text(f"disputed by the readers: {len(found['disputed']):,} of {found['n']:,}{names}")
+    readers = ", ".join(f"{clean(name)} {number(value)}" for name, value in found["accuracy"].items())
+    yield Text(f"accuracy if one reader decided: {readers}", style="dim")
 
 
 def _level_title(scorer: ScorerReport) -> str:
@@ -81,6 +94,10 @@ def _level_title(scorer: ScorerReport) -> str:
 
 def _add_metric(table: Table, metric: MetricReport) -> None:
     _add_values(table, metric.result.values, indent="")
+    for low, high in metric.result.detail.get("if_failed", {}).values():
+        table.add_row(
+            Text("  if the failed had scored", style="dim"), "", Text(f"{number(low)} to {number(high)}", style="dim")
+        )
     if metric.result.n_excluded:
         table.add_row(Text(f"  ({metric.result.n_excluded:,} left out)", style="dim"))
     if metric.result.groups is None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal, Self
 
 import orjson
 from pydantic import BeforeValidator, model_validator
 
-from assay.registry import Kind
+from assay.registry import Kind, Said
 from assay.scorer.choice_readers import CONTRADICTION, agreed, read_all, read_letter
 from assay.scorer.common import SHARE, STAGE, ReplyScorer, RowFailureError, replies, row_by_row, score_columns
-from assay.scorer.disputes import disputed_detail
+from assay.scorer.disputes import dispute_report, disputed_detail, readings_of_failure, readings_of_score
 from assay.spec.fields import ColumnName, Template
 from assay.template import has_placeholder, is_constant, lists, texts
 from assay.types import Column, Failure, Rows, ScoreColumns
@@ -220,10 +220,23 @@ def _template(given: Template | None, column: ColumnName | None) -> Template:
     return Template(_lookup(str(name)), name.place)
 
 
+def disputes(settings: StringEqualsMcqa, said: Iterable[Said]) -> Mapping[str, Any] | None:
+    """The samples on which the readers disagree, and the accuracy if one of them decided; only for `consensus`."""
+    if settings.answer_extraction != "consensus":
+        return None
+    found = (
+        readings_of_score(sample_id, metadata) if metadata is not None else readings_of_failure(sample_id, detail or "")
+        for sample_id, metadata, detail in said
+    )
+    report = dispute_report(each for each in found if each is not None)
+    return {"disputes": {"n": report.n, "disputed": list(report.disputed), "accuracy": dict(report.accuracy)}}
+
+
 KIND = Kind(
     settings=StringEqualsMcqa,
     function=string_equals_mcqa,
     values=("is_correct",),
     metadata=_METADATA,
     ranges={"is_correct": SHARE},
+    detail=disputes,
 )

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from bench import bootstrap, recorded, startup
+from bench import bootstrap, live, recorded, startup
 
-PARTS = {"startup": startup.measure, "recorded": recorded.measure, "bootstrap": bootstrap.measure}
+PARTS = {
+    "startup": startup.measure,
+    "recorded": recorded.measure,
+    "live": live.measure,
+    "bootstrap": bootstrap.measure,
+}
 
 
 def main(names: list[str]) -> None:

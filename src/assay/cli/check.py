@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.options import FILE, config_values, json_option
+from assay.cli.options import FILE, config_values, json_option, shown
 
 
 @click.command("check")
@@ -47,25 +47,25 @@ def _ping(model: str) -> int:
     from assay.engine.api import ping_model
 
     answered = ping_model(model, Path.cwd())
-    click.echo(answered.message, err=not answered.ok)
+    click.echo(shown(answered.message), err=not answered.ok)
     return 0 if answered.ok else 3
 
 
 def _check(paths: tuple[Path, ...], *, config: dict[str, str], allow_outside: bool, as_json: bool) -> int:
-    from assay.engine.api import check_files
+    from assay.builtin import registry
+    from assay.engine.checking import check_files
     from assay.report.problems import problem_documents
-    from assay.report.text import clean
 
-    checked = check_files(paths, config=config, allow_outside=allow_outside)
+    checked = check_files(paths, registry(), config=config, allow_outside=allow_outside)
     if as_json:
         import orjson
 
         click.echo(orjson.dumps(problem_documents(checked.problems), option=orjson.OPT_INDENT_2).decode())
         return 2 if checked.problems else 0
     for note in checked.notes:
-        click.echo("note: " + "\n".join(clean(line) for line in str(note).splitlines()), err=True)
+        click.echo(f"note: {shown(str(note))}", err=True)
     for problem in checked.problems:
-        click.echo("\n".join(clean(line) for line in str(problem).splitlines()))
+        click.echo(shown(str(problem)))
     if checked.problems:
         n = len(checked.problems)
         click.echo(f"{n} problem{'s' if n > 1 else ''} in {checked.n_files} file{'s' if checked.n_files != 1 else ''}")

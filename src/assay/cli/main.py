@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from typing import Any
 
 import click
 
@@ -25,8 +27,18 @@ COMMANDS = {
 }
 
 
+class ReaderLeft(Exception):
+    """Whoever read our output has gone (`| head`): not an error of ours, though click would take it for one."""
+
+
 class LazyCommands(click.Group):
     """Loads a command's module only when that command is used: `--help` stays instant."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderLeft from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -85,19 +97,14 @@ def main() -> None:
         wrong.show()
         sys.exit(2)
     except AssayError as error:
-        click.echo(_shown(str(error)), err=True)
+        from assay.cli.options import shown
+
+        click.echo(shown(str(error)), err=True)
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # the reader of our output left early (`| head`): not an error of ours
-        sys.stderr.close()
+    except ReaderLeft:
+        # what is still buffered has no reader: the interpreter's last flush must not fail
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except KeyboardInterrupt:
         click.echo("stopped", err=True)
         sys.exit(130)
-
-
-def _shown(message: str) -> str:
-    """An error as it may go to a terminal: its own line breaks, but no control characters."""
-    from assay.report.text import clean
-
-    return "\n".join(clean(line) for line in message.splitlines())

@@ -67,11 +67,23 @@ def find_store(location: str | None) -> Store:
     return open_store(location or default_location(project_folder(Path.cwd() / "_")), create=False)
 
 
-def console(*, stderr: bool = False) -> Console:
+def shown(message: str) -> str:
+    """A message as it may go to a terminal: its own line breaks, but no control characters."""
+    from assay.report.text import clean
+
+    return "\n".join(clean(line) for line in message.splitlines())
+
+
+def console() -> Console:
     """A terminal to print on: colours only where there is one, and never more than 100 columns wide."""
     from rich.console import Console
 
-    made = Console(stderr=stderr, highlight=False, soft_wrap=False)
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            # rich would end the process here, as if something had gone wrong
+            raise BrokenPipeError
+
+    made = Terminal(highlight=False, soft_wrap=False)
     columns = os.environ.get("COLUMNS", "")
     width = int(columns) if columns.isdigit() and int(columns) > 20 else made.width
     if not made.is_terminal:

@@ -42,7 +42,9 @@ def command(file: Path, *, as_json: bool, store: str | None, **given: Any) -> No
     if as_json:
         import orjson
 
-        click.echo(orjson.dumps(plan, option=orjson.OPT_INDENT_2, default=str).decode())
+        fields = {name: getattr(plan, name) for name in plan.__slots__}
+        document = {**fields, "cost_usd": plan.cost_usd}
+        click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2, default=float).decode())
         return
     _show(plan)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from assay.report.text import duration
+from assay.report.text import clean, duration
 
 if TYPE_CHECKING:
     from assay.engine.progress import Listener, Progress
@@ -47,9 +48,10 @@ class _Shown:
             return
         line = progress_line(progress, elapsed_s=moment - self._started)
         if self._terminal:
-            sys.stderr.write(f"\r\x1b[2K{line}")
+            # a line that wraps could not be taken back
+            sys.stderr.write(f"\r\x1b[2K{clean(line, width=shutil.get_terminal_size().columns - 1)}")
         else:
-            sys.stderr.write(f"{line}\n")
+            sys.stderr.write(f"{clean(line)}\n")
         sys.stderr.flush()
         self._last, self._drawn = moment, True
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.options import FILE, config_values, console, json_option, money, store_option
+from assay.cli.options import FILE, config_values, console, json_option, money, shown, store_option
 
 if TYPE_CHECKING:
     from assay.types import RunReport
@@ -93,7 +93,7 @@ def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, stor
         report, notes = run_file(file, options, listener=listener)
     if not quiet:
         for note in notes:
-            click.echo(f"note: {note}", err=True)
+            click.echo(f"note: {shown(str(note))}", err=True)
     show(report, as_json=as_json)
     if report.status == "partial":
         click.echo(

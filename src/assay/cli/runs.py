@@ -46,13 +46,10 @@ def _row(record: RunRecord) -> dict[str, Any]:
     }
 
 
-def _samples(record: RunRecord) -> str | None:
+def _samples(record: RunRecord) -> int | None:
     import orjson
 
-    if record.summary is None:
-        return None
-    summary = orjson.loads(record.summary)
-    return f"{summary['n_samples']:,}"
+    return None if record.summary is None else int(orjson.loads(record.summary)["n_samples"])
 
 
 def _print(records: list[RunRecord]) -> None:
@@ -65,12 +62,13 @@ def _print(records: list[RunRecord]) -> None:
     for title in ("run", "task", "model", "status", "samples", "started (UTC)"):
         table.add_column(title, overflow="fold", justify="right" if title == "samples" else "left")
     for record in records:
+        n = _samples(record)
         table.add_row(
             record.id,
             Text(clean(record.task, width=24)),
             Text(clean(record.model or "", width=20)),
             record.status,
-            _samples(record) or "",
+            "" if n is None else f"{n:,}",
             record.started_at[:16].replace("T", " "),
         )
     console().print(table)

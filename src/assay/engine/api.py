@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.builtin import registry
-from assay.engine.prepare import Options, inspect_task, prepare
+from assay.engine.checking import check_files
+from assay.engine.prepare import Options, prepare
 from assay.engine.progress import Listener, silent
 from assay.engine.result import Result
 from assay.engine.session import run_task
-from assay.errors import Problem, SpecError
+from assay.errors import Problem
 from assay.spec.environment import environment_of
-from assay.spec.project import project_folder, yaml_files
+from assay.spec.project import project_folder
 from assay.store.store import default_location, open_store
 from assay.types import RunReport
 
@@ -60,7 +60,7 @@ def run(
 
 def check(*paths: str | Path, config: Mapping[str, Any] | None = None) -> tuple[Problem, ...]:
     """Everything wrong with task files; nothing when all is well. The same as `assay check`."""
-    return check_files([Path(path) for path in paths], config=config).problems
+    return tuple(check_files([Path(path) for path in paths], registry(), config=config).problems)
 
 
 def plan_file(path: Path, options: Options) -> RunPlan:
@@ -101,43 +101,3 @@ def failed_share(report: RunReport) -> float:
         return report.n_failed / report.n_samples
     asked_for = report.n_samples * report.trials * len(report.scorers)
     return sum(scorer.n_failed for scorer in report.scorers) / asked_for
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """What a check found."""
-
-    problems: tuple[Problem, ...]
-    notes: tuple[Problem, ...]
-    n_files: int
-
-
-def check_files(
-    paths: Iterable[Path], *, config: Mapping[str, Any] | None = None, allow_outside: bool = False
-) -> Checked:
-    """Everything wrong with the files, and with all YAML files of the folders, among `paths`."""
-    known = registry()
-    options = Options(config=config or {}, allow_outside=allow_outside)
-    problems: list[Problem] = []
-    notes: list[Problem] = []
-    n_files = 0
-    for path in _expanded(paths):
-        try:
-            loaded, _, found = inspect_task(path, known, options, strict=False)
-        except SpecError as error:
-            problems += error.problems
-            n_files += 1
-            continue
-        problems += found
-        notes += loaded.notes
-        n_files += 1
-    return Checked(problems=tuple(problems), notes=tuple(notes), n_files=n_files)
-
-
-def _expanded(paths: Iterable[Path]) -> Iterator[Path]:
-    """Files as named, and the YAML files of folders."""
-    for path in paths:
-        if path.is_dir():
-            yield from yaml_files(path)
-        else:
-            yield path

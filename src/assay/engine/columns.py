@@ -43,6 +43,12 @@ def answer_problems(loaded: LoadedTask) -> Iterator[Problem]:
             yield problem_in(loaded.document.sources, message, scorer.place)
 
 
+def absent_problems(loaded: LoadedTask) -> Iterator[Problem]:
+    """A problem for what the format knows and this version does not do: never ignored in silence."""
+    if loaded.task.definition.actions:
+        yield loaded.document.problem("actions are not available in this version", ("definition", "actions"), key=True)
+
+
 def _columns(text: Located) -> list[str]:
     if isinstance(text, Template):
         return [use.name for use in columns_read(text)]

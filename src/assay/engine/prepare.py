@@ -13,7 +13,7 @@ import orjson
 
 from assay import __version__
 from assay.dataset.open import fingerprint, first_rows
-from assay.engine.columns import answer_problems, column_problems
+from assay.engine.columns import absent_problems, answer_problems, column_problems
 from assay.engine.keys import model_keys
 from assay.engine.memory import CachePolicy
 from assay.errors import Place, Problem, SpecError
@@ -83,7 +83,7 @@ def inspect_task(
 ) -> tuple[LoadedTask, LoadedDataset | None, list[Problem]]:
     """Load a task and its dataset and find everything wrong with them, columns included."""
     loaded = load_task(path, registry, config=options.config, strict=strict, allow_outside=options.allow_outside)
-    problems = [*loaded.problems, *answer_problems(loaded)]
+    problems = [*loaded.problems, *absent_problems(loaded), *answer_problems(loaded)]
     dataset = loaded.dataset
     try:
         if options.dataset is not None:

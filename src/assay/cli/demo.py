@@ -84,6 +84,11 @@ def command(folder: Path | None) -> None:
     """See a real evaluation with intervals: recorded answers of two models, no key and no network needed.
 
     With a local model (`assay pull smollm2` and the extra `local`) it also asks that model 20 of the questions.
+
+    \b
+    Examples:
+      assay demo
+      assay demo --folder my-demo     keep the project and play with it
     """
     if folder is not None:
         _show(folder)

@@ -15,6 +15,10 @@ def command(folder: Path) -> None:
     """Start a project in FOLDER (default: here): a task, a small dataset, and the commands to go on with.
 
     Existing files are never overwritten.
+
+    \b
+    Example:
+      assay init my-project
     """
     from assay.cli.projects import copy_project
 

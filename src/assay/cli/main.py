@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -31,14 +33,24 @@ class ReaderLeft(Exception):
     """Whoever read our output has gone (`| head`): not an error of ours, though click would take it for one."""
 
 
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise ReaderLeft from error
+
+
 class LazyCommands(click.Group):
     """Loads a command's module only when that command is used: `--help` stays instant."""
 
+    def make_context(self, *arguments: Any, **extra: Any) -> click.Context:
+        with _writing():
+            return super().make_context(*arguments, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _writing():
             return super().invoke(ctx)
-        except BrokenPipeError as error:
-            raise ReaderLeft from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

@@ -26,6 +26,10 @@ def command(run: str, task: Path, *, config: dict[str, str], store: str | None, 
 
     Says which scorers are new, changed or gone. Judges that are as they were keep their scores; a changed judge needs
     `assay run`, which pays only for the judge.
+
+    \b
+    Example:
+      assay rescore latest stricter.yaml
     """
     from assay.builtin import registry
     from assay.cli.run import show

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 @store_option
 @json_option
 def command(*, limit: int, store: str | None, as_json: bool) -> None:
-    """List the runs in the store, newest first."""
+    """List the runs in the store, newest first: what was run, with which model, and how it ended.
+
+    \b
+    Examples:
+      assay runs
+      assay runs --json --limit 100     one object a line
+    """
     from assay.store.runs import all_runs
 
     records = all_runs(find_store(store), limit)

@@ -43,6 +43,13 @@ def command(
     """Look at the samples behind the numbers of RUN (default: latest).
 
     With --json one object a line: sample_id, trial, sample, output, scores, failures.
+
+    \b
+    Examples:
+      assay samples --wrong             what was answered wrong
+      assay samples 3f2a --failed       what could not be answered or scored, and why
+      assay samples --id q7             one sample in full
+      assay samples --json > all.jsonl
     """
     from itertools import islice
 
@@ -81,17 +88,21 @@ def _print_entry(entry: Evidence, *, full: bool) -> None:
     from assay.report.text import clean
 
     terminal = console()
-    width = None if full else terminal.width - 12
-    trial = f" (trial {entry.trial})" if entry.trial else ""
-    terminal.print(Text(f"sample {clean(entry.sample_id)}{trial}", style="bold"))
+    width = None if full else terminal.width
+    for line, style in _lines(entry):
+        terminal.print(Text(clean(line, width=width), style=style), soft_wrap=True)
+
+
+def _lines(entry: Evidence) -> Iterator[tuple[str, str]]:
+    """What there is to say about a sample, line by line, each with its style."""
+    yield f"sample {entry.sample_id}" + (f" (trial {entry.trial})" if entry.trial else ""), "bold"
     for name, value in entry.sample.items():
-        terminal.print(Text(f"  {clean(name)}: {clean(str(value), width=width)}"), soft_wrap=True)
+        yield f"  {name}: {value}", ""
     if entry.output is not None:
-        terminal.print(Text(f"  → {clean(entry.output, width=width)}", style="cyan"), soft_wrap=True)
+        yield f"  → {entry.output}", "cyan"
     for key, score in entry.scores.items():
         said = ", ".join(f"{k} {v}" for k, v in {**score.values, **score.metadata}.items())
-        terminal.print(Text(f"  {clean(key)}: {clean(said, width=width)}", style="green"), soft_wrap=True)
-    for failure in entry.failures:
-        where = f" in {clean(failure.scorer)}" if failure.scorer else ""
-        said = f"  failed ({failure.failure.kind}){where}: {clean(failure.failure.detail, width=width)}"
-        terminal.print(Text(said, style="yellow"), soft_wrap=True)
+        yield f"  {key}: {said}", "green"
+    for named in entry.failures:
+        where = f" in {named.scorer}" if named.scorer else ""
+        yield f"  failed ({named.failure.kind}){where}: {named.failure.detail}", "yellow"

@@ -12,7 +12,13 @@ from assay.cli.options import find_store, json_option, store_option
 @store_option
 @json_option
 def command(run: str, *, store: str | None, as_json: bool) -> None:
-    """Print the numbers of RUN again: its id, a unique prefix of it, or `latest` (the default)."""
+    """Print the numbers of RUN again: its id, a unique prefix of it, or `latest` (the default).
+
+    \b
+    Examples:
+      assay show
+      assay show 3f2a --json
+    """
     from assay.cli.run import show
     from assay.engine.conclude import stored_report
     from assay.store.runs import find

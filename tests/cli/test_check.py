@@ -1,0 +1,94 @@
+"""`assay check` on files, folders and models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+NOTED = """
+key: noted
+display_name: Noted
+config_spec:
+  - {type: int, key: least, display_name: Least}
+definition:
+  type: declarative_task
+  dataset: {source: {type: inline_samples, samples: [{a: x}]}}
+  scorers: [{type: contains, value: "{{ sample.a }}", substring: "x"}]
+"""
+
+
+def test_several_files_are_checked_in_one_go(cli, recorded):
+    recorded.write("other.yaml", NOTED.replace("substring", "substrng"))
+    said = cli("check", "task.yaml", "other.yaml")
+    assert said.code == 2
+    assert 'did you mean "substring"?' in said.out
+    assert said.out.endswith(" in 2 files\n")
+
+
+def test_notes_go_to_stderr_and_stop_nothing(cli, project):
+    project.write("task.yaml", NOTED)
+    said = cli("check", "task.yaml")
+    assert (said.code, said.out) == (0, "1 file checked: no problems\n")
+    assert "note: task.yaml:7:" in said.err
+    assert "declarative_task" in said.err
+
+
+def test_a_folder_stands_for_its_yaml_files(cli, project):
+    project.write("tasks/one.yaml", NOTED)
+    project.write("tasks/deep/two.yml", NOTED.replace("noted", "two"))
+    project.write("tasks/readme.md", "not: yaml: at: all")
+    said = cli("check", "tasks", "--config", "least=3")
+    assert (said.code, said.out) == (0, "2 files checked: no problems\n")
+
+
+def test_a_file_that_is_not_there_is_a_problem(cli):
+    said = cli("check", "gone.yaml")
+    assert said.code == 2
+    assert "there is no file gone.yaml" in said.out
+
+
+def test_a_wrong_config_value_is_found(cli, project):
+    project.write("task.yaml", NOTED)
+    assert cli("check", "task.yaml", "--config", "least=many").code == 2
+
+
+def test_json_is_a_list_also_when_it_is_empty(cli, recorded):
+    said = cli("check", "task.yaml", "--json")
+    assert (said.code, said.json) == (0, [])
+    recorded.write("task.yaml", (recorded.folder / "task.yaml").read_text().replace("ground_truth", "ground_truht"))
+    said = cli("check", "task.yaml", "--json")
+    assert said.code == 2
+    assert said.json[0]["suggestion"] == "ground_truth"
+    assert Path(said.json[0]["file"]).name == "task.yaml"
+
+
+def test_ping_asks_once_and_says_how_it_went(cli, live, loopback):
+    live(1)
+    said = cli("check", "--ping", "stub")
+    assert said.code == 0
+    assert "stub: it answers in" in said.out
+    assert loopback.stats()["served"] == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"api_key": "another"}, "STUB_KEY"),
+        ({"fail_500": 1.0}, "try again later"),
+        ({"fail_429": 1.0}, "rate limit or the quota"),
+        ({"fail_500": 1.0, "error_text": "\x1b[31m"}, "try again later"),
+    ],
+)
+def test_a_ping_that_fails_is_explained_with_exit_code_3(cli, live, loopback, settings, words):
+    live(1)
+    loopback.configure(**settings)
+    said = cli("check", "--ping", "stub")
+    assert (said.code, said.out) == (3, "")
+    assert words in said.err
+    assert "\x1b" not in said.err
+
+
+def test_a_wrong_file_weighs_more_than_a_model_that_answers(cli, live, loopback):
+    live(1)
+    assert cli("check", "gone.yaml", "--ping", "stub").code == 2

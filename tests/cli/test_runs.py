@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+
+def test_an_empty_store_says_how_to_make_a_run(cli, project):
+    from assay.store.store import open_store
+
+    open_store(str(project.folder / ".assay" / "assay.db")).close()
+    said = cli("runs")
+    assert (said.code, said.out) == (0, "no runs yet: `assay run TASK.yaml` makes one\n")
+    assert cli("runs", "--json").out == ""
+
+
+def test_no_store_is_told_as_such(cli):
+    said = cli("runs")
+    assert said.code != 0
+    assert "assay run" in said.err
+
+
+def test_runs_are_listed_newest_first(cli, recorded):
+    cli("run", "task.yaml", "--max-failures", "1")
+    cli("run", "task.yaml", "--limit", "2")
+    newest, oldest = cli("runs", "--json").lines
+    assert (newest["n_samples"], oldest["n_samples"]) == (2, 4), "numbers, for machines"
+    assert newest["status"] == "completed"
+    assert newest["file"] == "task.yaml"
+    assert newest["started_at"] >= oldest["started_at"]
+    table = cli("runs").out.splitlines()
+    assert table[0].split() == ["run", "task", "model", "status", "samples", "started", "(UTC)"]
+    assert [line.split()[0] for line in table[1:]] == [newest["run"], oldest["run"]]
+    assert len(cli("runs", "--limit", "1").out.splitlines()) == 2
+    assert all(len(line) <= 80 for line in table)
+
+
+def test_an_unfinished_run_has_no_samples_to_show(cli, recorded):
+    from assay.store import runs
+    from assay.store.runs import NewRun
+    from assay.store.store import open_store
+
+    store = open_store(str(recorded.folder / ".assay" / "assay.db"))
+    runs.start(store, NewRun(identity="i", task="half\x1b[2J", file="f", model=None, seed=0, spec='{"scorers": []}'))
+    store.close()
+    (row,) = cli("runs", "--json").lines
+    assert (row["status"], row["n_samples"]) == ("running", None)
+    assert "\x1b" not in cli("runs").out
+    said = cli("show")
+    assert said.code == 2
+    assert "has no numbers yet" in said.err

@@ -1,0 +1,90 @@
+"""What a user sees of the samples behind the numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def run(cli, recorded):
+    assert cli("run", "task.yaml", "--max-failures", "1", "-q").code == 0
+    return cli
+
+
+@pytest.mark.parametrize(
+    ("filters", "ids"),
+    [
+        ([], ["first", "second", "third", "fourth"]),
+        (["--wrong"], ["second"]),
+        (["--failed"], ["fourth"]),
+        (["--id", "third"], ["third"]),
+        (["--id", "nobody"], []),
+        (["--limit", "2"], ["first", "second"]),
+        (["--wrong", "--failed"], []),
+    ],
+)
+def test_filters(run, filters, ids):
+    assert [row["sample_id"] for row in run("samples", "--json", *filters).lines] == ids
+    shown = run("samples", *filters)
+    assert shown.code == 0
+    assert [line.split()[1] for line in shown.out.splitlines() if line.startswith("sample ")] == ids
+    assert ("no such samples" in shown.out) == (not ids)
+
+
+def test_a_line_of_json_has_the_documented_fields(run):
+    row = run("samples", "--json", "--id", "second").lines[0]
+    assert row["sample"]["question"] == "Is fire cold?"
+    assert row["output"] == "yes"
+    assert row["trial"] == 0
+    assert row["scores"]["string_equals"]["values"]["is_correct"] == 0.0
+    assert row["failures"] == []
+    (failure,) = run("samples", "--json", "--failed").lines[0]["failures"]
+    assert set(failure) == {"scorer", "stage", "kind", "detail", "retryable"}
+
+
+def test_a_person_sees_input_answer_scores_and_failures(run):
+    shown = run("samples").out
+    assert "  question: Is fire cold?\n  answer: no\n" in shown
+    assert "  → yes\n" in shown
+    assert "  string_equals: is_correct 0.0" in shown
+    assert "  failed (missing_field): " in shown
+    assert "more follow" not in shown
+    assert "... more follow: --limit N" in run("samples", "--limit", "1").out
+
+
+def test_long_texts_are_cut_unless_one_sample_is_asked_for(cli, recorded):
+    recorded.write("data.jsonl", [{"sample_id": "a", "answer": "x", "output": "word " * 100}])
+    cli("run", "task.yaml")
+    assert all(len(line) <= 80 for line in cli("samples").out.splitlines())
+    assert "word " * 99 in cli("samples", "--id", "a").out
+
+
+def test_hostile_text_stays_harmless(cli, recorded):
+    evil = "\x1b]0;owned\x07\x1b[2Jyes\r\nfake line \u202e[red]x[/red]"
+    recorded.write("data.jsonl", [{"sample_id": "\x1b[31m", "e\x1b[1mvil": evil, "answer": evil, "output": evil}])
+    cli("run", "task.yaml")
+    shown = cli("samples").out
+    assert not {"\x1b", "\x07", "\r", "\u202e"} & set(shown)
+    assert "[red]x[/red]" in shown, "text is not markup"
+    assert "\nfake line" not in shown
+    assert cli("samples", "--json").lines[0]["output"] == evil, "machines get what was there"
+
+
+def test_a_failure_of_one_scorer_names_it_and_trials_are_numbered(cli, live):
+    task = """
+key: twice
+display_name: Twice
+definition:
+  dataset: {source: {type: local, file_path: data.jsonl}}
+  solver:
+    type: single_turn_solver
+    input_builder: {type: chat_completion, input_messages: [{role: user, content: "{{ sample.question }}"}]}
+  scorers:
+    - {type: numeric_equals, ground_truth: "{{ sample.answer }}"}
+  trials: {num_trials: 2}
+"""
+    live(1, task=task)
+    cli("run", "task.yaml", "--model", "stub", "--max-failures", "1")
+    shown = cli("samples").out
+    assert "sample 0 (trial 1)" in shown
+    assert "in numeric_equals: " in shown

@@ -20,7 +20,7 @@ _MOST_SHOWN = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict(Generic[Value]):
-    """What a judge decided, the whole reply, and after how many turns."""
+    """What a judge decided, the whole reply, after how many turns, and what the model thought before it replied."""
 
     value: Value
     written: str
@@ -28,6 +28,7 @@ class Verdict(Generic[Value]):
     confidence: float | None
     text: str
     turns: int
+    thought: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ def _verdict(found: Reading[Value], reply: Reply, turns: int) -> Verdict[Value]:
         confidence=found.confidence,
         text=reply.text or "",
         turns=turns,
+        thought=reply.reasoning,
     )
 
 

@@ -56,7 +56,18 @@ def read_document(
 ) -> Document:
     """The same, with the problems in the document unless nothing can be read at all."""
     root = project_folder(path)
-    source = read_source(path)
+    return document_of(read_source(path), root, strict=strict, allow_outside=allow_outside, environment=environment)
+
+
+def document_of(
+    source: Source,
+    root: Path,
+    *,
+    strict: bool,
+    allow_outside: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> Document:
+    """The same from a text that was read elsewhere; files that it includes lie in `root`."""
     reader = _Reader(source, None if allow_outside else root)
     node = parse(source)
     if node is None or (node.kind == "scalar" and node.tag == _TAG + "null"):
@@ -65,7 +76,7 @@ def read_document(
     known = environment_of(root) if environment is None else environment
     reader.check_strings(data, known, strict=strict)
     return Document(
-        path=path,
+        path=source.path,
         root=root,
         data=data,
         positions=reader.positions,

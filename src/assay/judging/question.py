@@ -1,0 +1,214 @@
+"""One criterion of one submission as a question to a judge, and the reading of the answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from assay.judging.answers import Labels, bare, listed, number_of, plain, shown
+from assay.judging.criteria import Criterion, CriterionVerdict
+from assay.judging.objects import Unreadable
+from assay.judging.parse import Answers, Reading, read_reply
+from assay.judging.shuffle import digest
+from assay.judging.wording import wording
+from assay.types import Item, Request, Sampling
+
+STATUS = "criterion_status"
+CHOICE = "selected_option"
+_MARK = 32
+"""Hexadecimal digits of a digest in a marker line: no text can be made to hold its own."""
+_LETTERED = re.compile(
+    r"(?:option\s+)?(?P<letter>[A-Z]{1,2})(?:\s*[).:\]-]+\s*(?P<label>.*))?", re.IGNORECASE | re.DOTALL
+)
+_ALONE = re.compile(r"(?<!\w)[B-HJ-Z](?!\w)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """What is judged, what it answers, and what a good one looks like."""
+
+    text: str
+    prompt: str | None = None
+    reference: str | None = None
+    guidelines: str | None = None
+
+
+class Statuses:
+    """MET, UNMET or CANNOT_ASSESS, in any case and with any space between words."""
+
+    def __init__(self) -> None:
+        self._labels = Labels([verdict.value for verdict in CriterionVerdict])
+
+    def read(self, written: Any) -> CriterionVerdict:
+        """The verdict; raises Unreadable for anything else."""
+        text = plain(written)
+        return CriterionVerdict(self._labels.read(re.sub(r"(?i)\bcannot[ -]+assess\b", "CANNOT_ASSESS", text)))
+
+    def named_in(self, text: str) -> frozenset[CriterionVerdict]:
+        """The verdicts that a text mentions."""
+        return frozenset(CriterionVerdict(label) for label in self._labels.named_in(text))
+
+
+class Lettered:
+    """One of the shown options: its letter, then its exact label, then its label in any case, then its number.
+
+    `order[place]` is the option that was shown at a place; what is read is the option's own index.
+    """
+
+    def __init__(self, labels: Sequence[str], order: Sequence[int]) -> None:
+        self._order = tuple(order)
+        self._shown = [labels[index] for index in order]
+        self._labels = Labels(self._shown)
+        self._letters = {letter(place): place for place in range(len(order))}
+        self._numbered = all(number_of(label) is None for label in labels)
+
+    def read(self, written: Any) -> int:
+        """The option's index; raises Unreadable when it is none of them."""
+        text = plain(written).strip()
+        return self._order[self._place(text)]
+
+    def _place(self, text: str) -> int:
+        undecorated = bare(text)
+        for candidate in (text, undecorated):
+            if candidate in self._letters:
+                return self._letters[candidate]
+        if text in self._shown:
+            return self._shown.index(text)
+        if undecorated.upper() in self._letters:
+            return self._letters[undecorated.upper()]
+        try:
+            return self._shown.index(self._labels.read(text))
+        except Unreadable as problem:
+            return self._otherwise(text, undecorated, problem)
+
+    def _otherwise(self, text: str, undecorated: str, problem: Unreadable) -> int:
+        """A letter with its label behind it, or a number from 1 where no label is one."""
+        found = _LETTERED.fullmatch(undecorated)
+        place = self._letters.get(found["letter"].upper()) if found else None
+        if (
+            found
+            and place is not None
+            and bare(found["label"] or "").casefold() in ("", bare(self._shown[place]).casefold())
+        ):
+            return place
+        number = number_of(text)
+        if self._numbered and number is not None and number.is_integer() and 1 <= number <= len(self._shown):
+            return int(number) - 1
+        options = listed([f"{name}) {label}" for name, label in zip(self._letters, self._shown, strict=True)])
+        raise Unreadable(f"{shown(text)} is none of the options {options}") from problem
+
+    def named_in(self, text: str) -> frozenset[int]:
+        """The options that a text mentions, by their labels or by letters that are no words."""
+        by_label = {self._order[self._shown.index(label)] for label in self._labels.named_in(text)}
+        by_letter = {self._order[self._letters[found]] for found in _ALONE.findall(text) if found in self._letters}
+        return frozenset(by_label | by_letter)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One criterion as a judge sees it: `order` is how the options are shown, None for a binary one."""
+
+    criterion: Criterion
+    order: tuple[int, ...] | None
+
+    def request(self, submission: Submission, sampling: Sampling) -> Request:
+        """The question: instructions, guidelines, prompt, reference, submission, and the criterion last.
+
+        All criteria of a submission begin with the same text, which providers keep and charge less for. Weights and
+        values are not shown: a judge who knows what hangs on a verdict does not look at the submission alone.
+        """
+        messages: tuple[Item, ...] = (
+            {"type": "message", "role": "system", "content": _system(submission.guidelines)},
+            {"type": "message", "role": "user", "content": f"{_material(submission)}\n\n{self._asked()}"},
+        )
+        return Request(messages=messages, sampling=sampling, schema=self._schema(), purpose="judge")
+
+    def read(self, text: str) -> Reading[Any]:
+        """What a reply says; raises Unreadable."""
+        return read_reply(text, self._field, self._answers())
+
+    @property
+    def _field(self) -> str:
+        return STATUS if self.order is None else CHOICE
+
+    def _answers(self) -> Answers[Any]:
+        if self.order is None:
+            return Statuses()
+        return Lettered([option.label for option in self.criterion.choices], self.order)
+
+    def _asked(self) -> str:
+        criterion = self.criterion
+        fault = criterion.weight < 0
+        note = "\nThe criterion describes a fault.\n" if fault else ""
+        if self.order is None:
+            meaning = "the submission has this fault" if fault else "the submission does what the criterion asks"
+            return wording(
+                "rubric_binary",
+                requirement=criterion.requirement.strip(),
+                fault=note,
+                meaning=f"MET means that {meaning}; CANNOT_ASSESS, that the material is not enough to tell.",
+            )
+        lines = [f"{letter(place)}) {criterion.choices[index].label.strip()}" for place, index in enumerate(self.order)]
+        return wording(
+            "rubric_choice",
+            requirement=criterion.requirement.strip(),
+            fault=note,
+            options="\n".join(lines),
+            letters=", ".join(letter(place) for place in range(len(lines))),
+        )
+
+    def _schema(self) -> Mapping[str, Any]:
+        if self.order is None:
+            return _answer_schema(STATUS, tuple(verdict.value for verdict in CriterionVerdict))
+        return _answer_schema(CHOICE, tuple(letter(place) for place in range(len(self.order))))
+
+
+def letter(place: int) -> str:
+    """The letter of the option at a place: A to Z, then AA, AB and so on.
+
+    >>> letter(0), letter(25), letter(26)
+    ('A', 'Z', 'AA')
+    """
+    name = ""
+    place += 1
+    while place:
+        place, rest = divmod(place - 1, 26)
+        name = chr(ord("A") + rest) + name
+    return name
+
+
+@lru_cache
+def _answer_schema(field: str, answers: tuple[str, ...]) -> Mapping[str, Any]:
+    """The explanation comes first, so that it is written before the verdict."""
+    properties = {"explanation": {"type": "string"}, field: {"type": "string", "enum": list(answers)}}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+@lru_cache(maxsize=64)
+def _system(guidelines: str | None) -> str:
+    told = wording("rubric")
+    return told if guidelines is None else f"{told}\n\nGuidelines for all criteria:\n{guidelines.strip()}"
+
+
+def _material(submission: Submission) -> str:
+    parts = [("PROMPT", submission.prompt), ("REFERENCE", submission.reference), ("SUBMISSION", submission.text)]
+    titles = {
+        "PROMPT": "What the submission answers:",
+        "REFERENCE": "A reference to compare with; other good submissions may look different:",
+        "SUBMISSION": "The submission to judge:",
+    }
+    return "\n\n".join(f"{titles[name]}\n{fenced(name, text)}" for name, text in parts if text is not None)
+
+
+def fenced(name: str, text: str) -> str:
+    """A text between marker lines that hold its digest, so that nothing in it can close them."""
+    mark = f"{name} {digest(text)[:_MARK]}"
+    return f"=====BEGIN {mark}=====\n{text}\n=====END {mark}====="

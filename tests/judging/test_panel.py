@@ -1,0 +1,267 @@
+"""A panel at work, with judges that are functions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+
+import pytest
+
+from assay.judging.criteria import Criterion, CriterionVerdict
+from assay.judging.panel import Judge, Rules, Tally, check_panel, grade, lenient_notes, report_of
+from assay.judging.question import Submission
+from assay.judging.sheet import Sheet, sheet_of
+from assay.judging.total import Scoring
+from assay.judging.verdicts import JudgeVote
+from assay.model.client import CallError, ModelRejected
+from assay.types import Failure, Reply, Usage
+
+BINARY = Sheet(criteria=(Criterion(requirement="Names the capital.", name="capital"),))
+THREE = [Judge(id=name, model=name) for name in ("a", "b", "c")]
+
+
+class Judges:
+    """A way to ask that answers by model; a function gets the question's text, a list is said in turn."""
+
+    def __init__(self, **answers):
+        self.answers = answers
+        self.requests = []
+
+    async def __call__(self, request, model=None):
+        self.requests.append((model, request))
+        await asyncio.sleep(0)
+        said = self.answers[model]
+        if isinstance(said, list):
+            said = said.pop(0)
+        if callable(said):
+            said = said(request.messages[-1]["content"])
+        if isinstance(said, Exception):
+            raise said
+        if isinstance(said, Reply):
+            return said
+        return Reply(text=said, usage=Usage(prompt_tokens=10, completion_tokens=2))
+
+
+def _status(word):
+    return json.dumps({"explanation": f"because {word}", "criterion_status": word})
+
+
+def _choosing(label):
+    """A judge that answers the letter of one label."""
+
+    def answer(text):
+        found = re.search(rf"^([A-Z]+)\) {re.escape(label)}$", text, re.MULTILINE)
+        return json.dumps({"explanation": "e", "selected_option": found[1]})
+
+    return answer
+
+
+def _dead(status=503):
+    return CallError(Failure(stage="solve", kind="http", detail="the server is down", retryable=True), status=status)
+
+
+def _grade(ask, sheet, judges, rules=None, submission="It is Paris."):
+    return asyncio.run(grade(ask, sheet, Submission(text=submission), judges, rules or Rules()))
+
+
+def test_a_panel_votes_and_its_report_says_who_said_what():
+    report = _grade(Judges(a=_status("MET"), b=_status("MET"), c=_status("UNMET")), BINARY, THREE)
+    assert report.score == 1.0
+    assert report.judge_scores == {"a": 1.0, "b": 1.0, "c": 0.0}
+    (criterion,) = report.report
+    assert criterion.final_verdict is CriterionVerdict.MET
+    assert [vote.verdict.value for vote in criterion.votes] == ["MET", "MET", "UNMET"]
+    assert criterion.reason.splitlines()[2] == "c: because UNMET"
+    assert criterion.pairwise_agreement == pytest.approx(1 / 3)
+    assert criterion.agreement == report.mean_agreement == pytest.approx(2 / 3)
+    assert (report.error, report.warnings, report.coverage) == (None, (), 1.0)
+    assert criterion.label == "MET"
+
+
+def test_a_judge_that_names_one_label_gets_it_whatever_the_order(scale):
+    sheet = Sheet(criteria=(scale([0.0, 0.25, 0.5, 0.75, 1.0], labels=["v", "w", "x", "y", "z"]),))
+    judge = [Judge(id="a", model="a")]
+    orders = Counter()
+    for item in range(40):
+        report = _grade(Judges(a=_choosing("y")), sheet, judge, submission=f"text {item}")
+        (vote,) = report.report[0].votes
+        assert (vote.selected_label, vote.selected_index, vote.value) == ("y", 3, 0.75)
+        assert vote.shuffle_order[vote.judgment.selected_option - 1] == 3
+        orders[vote.shuffle_order] += 1
+        assert report.report[0].shuffle_order is None
+    assert len(orders) > 20
+
+
+def test_a_judge_that_always_says_a_shows_its_bias_in_the_votes(scale):
+    sheet = Sheet(criteria=(scale([0.0, 0.25, 0.5, 0.75, 1.0]),))
+    votes = Counter()
+    for item in range(60):
+        ask = Judges(a='{"selected_option": "A"}')
+        votes[
+            _grade(ask, sheet, [Judge(id="a", model="a")], submission=str(item)).report[0].verdict.selected_index
+        ] += 1
+    # the sixth place is that of the option to abstain
+    assert set(votes) == set(range(6))
+
+
+def test_without_shuffling_the_options_stand_as_written_and_may_force_a_choice(scale):
+    sheet = Sheet(criteria=(scale([0.0, 0.5, 1.0]),))
+    ask = Judges(a='{"selected_option": "C"}')
+    report = _grade(ask, sheet, [Judge(id="a", model="a")], Rules(seed=None, auto_na_option=False))
+    (vote,) = report.report[0].votes
+    assert (vote.shuffle_order, vote.selected_index) == ((0, 1, 2), 2)
+    assert "Cannot assess" not in ask.requests[0][1].messages[-1]["content"]
+    with_na = Judges(a='{"selected_option": "D"}')
+    report = _grade(with_na, sheet, [Judge(id="a", model="a")], Rules(seed=None))
+    assert (report.report[0].verdict.selected_index, report.report[0].verdict.na) == (3, True)
+    assert (report.score, report.coverage) == (None, 0.0)
+    assert report.report[0].label == "Cannot assess"
+    assert "only 0% of the rubric's weights" in report.warnings[0]
+
+
+def test_the_same_seed_gives_the_same_orders_whoever_answers_first(scale):
+    sheet = Sheet(criteria=(scale([0.0, 0.25, 0.5, 0.75, 1.0]), scale([0.0, 1.0], labels=["no", "yes"])))
+
+    def orders(judges, seed):
+        report = _grade(Judges(a=_lettered, b=_lettered, c=_lettered), sheet, judges, Rules(seed=seed))
+        return {(n, vote.judge_id): vote.shuffle_order for n, r in enumerate(report.report) for vote in r.votes}
+
+    assert orders(THREE, 7) == orders(THREE[::-1], 7)
+    assert orders(THREE, 7) != orders(THREE, 8)
+
+
+def _lettered(text):
+    return '{"selected_option": "A"}'
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "```json\n" + _status("MET") + "\n```",
+        "Let me see. " + _status("MET") + " Done.",
+        '{"criterion_status": "met"}',
+        "MET",
+    ],
+)
+def test_replies_are_read_tolerantly(reply):
+    report = _grade(Judges(a=reply), BINARY, [Judge(id="a", model="a")])
+    assert report.score == 1.0
+
+
+@pytest.mark.parametrize(
+    ("replies", "error"),
+    [
+        ([Reply(text=None), Reply(text=None)], "parse"),
+        (["no idea", "still none"], "parse"),
+        (["", ""], "parse"),
+        ([Reply(text=None, refusal="no"), Reply(text=None, refusal="no")], "refusal"),
+        ([_dead()], "infrastructure"),
+    ],
+)
+def test_a_judge_that_cannot_be_read_is_an_error_and_never_a_verdict(scale, replies, error):
+    for sheet in (BINARY, Sheet(criteria=(scale([0.0, 1.0]),))):
+        ask = Judges(a=list(replies))
+        report = _grade(ask, sheet, [Judge(id="a", model="a")])
+        (vote,) = report.report[0].votes
+        assert vote.error == error
+        assert len(ask.requests) == len(replies)
+        assert (report.score, report.raw_score) == (None, None)
+        assert "no judge could be asked" in report.error
+        assert report.report[0].n_errors == 1
+
+
+def test_a_reply_that_cannot_be_read_is_asked_for_once_more_with_the_problem_named():
+    ask = Judges(a=["perhaps", _status("MET")])
+    assert _grade(ask, BINARY, [Judge(id="a", model="a")]).score == 1.0
+    assert '"perhaps" is none of the labels' in ask.requests[1][1].messages[-1]["content"]
+
+
+def test_a_panel_with_one_dead_judge_gives_the_result_of_the_others_and_says_so():
+    report = _grade(Judges(a=_status("UNMET"), b=_dead(), c=_status("UNMET")), BINARY, THREE)
+    assert (report.score, report.error) == (0.0, None)
+    assert report.judge_scores == {"a": 0.0, "b": None, "c": 0.0}
+    assert report.report[0].n_errors == 1
+    assert report.warnings == ('judge "b" failed in 1 of 1 calls; its votes are missing',)
+
+
+def test_a_panel_of_dead_judges_fails_the_item_unless_what_failed_is_left_out(scale):
+    sheet = sheet_of([{"requirement": "One.", "name": "one"}, {"requirement": "Two.", "name": "two", "weight": 30.0}])
+
+    def half(text):
+        return _status("MET") if "One." in text else _dead()
+
+    judges = [Judge(id="a", model="a")]
+    failed = _grade(Judges(a=half), sheet, judges)
+    assert failed.score is None
+    assert failed.error == "no judge could be asked about two: a: infrastructure (the server is down)"
+    assert failed.report[1].label is None
+    skipped = _grade(Judges(a=half), sheet, judges, Rules(skip_failed=True))
+    assert (skipped.score, skipped.error, skipped.coverage) == (1.0, None, 0.25)
+
+
+def test_a_key_that_is_refused_stops_everything_but_an_outage_does_not():
+    def rejected(status):
+        error = ModelRejected("refuses all calls")
+        error.__cause__ = _dead(status)
+        return error
+
+    with pytest.raises(ModelRejected):
+        _grade(Judges(a=rejected(401)), BINARY, [Judge(id="a", model="a")])
+    report = _grade(Judges(a=rejected(503)), BINARY, [Judge(id="a", model="a")])
+    assert report.report[0].votes[0].error == "infrastructure"
+
+
+def test_every_billed_reply_counts_also_one_that_could_not_be_read():
+    tally = Tally(Judges(a=["perhaps", _status("MET")], b=[Reply(text=_status("MET"), cached=True)]))
+    _grade(tally, BINARY, [Judge(id="a", model="a"), Judge(id="b", model="b")])
+    assert (tally.usage.prompt_tokens, tally.usage.total_tokens) == (20, 24)
+
+
+def test_votes_are_counted_again_under_other_rules_without_asking(scale):
+    sheet = Sheet(criteria=(Criterion(requirement="r", weight=-10.0, name="fault"),))
+    votes = [[JudgeVote(judge_id=j, verdict=v) for j, v in (("a", "MET"), ("b", "UNMET"))]]
+    judges = THREE[:2]
+    tied = report_of(sheet, votes, judges, Rules())
+    assert (tied.report[0].by_tie, tied.score) == (True, 0.0)
+    assert report_of(sheet, votes, judges, Rules(aggregation="unanimous")).score == 1.0
+    abstain = report_of(sheet, votes, judges, Rules(min_votes=3, scoring=Scoring(cannot_assess="fail")))
+    assert (abstain.report[0].verdict, abstain.raw_score) == (CriterionVerdict.CANNOT_ASSESS, -10.0)
+
+
+def test_a_strategy_that_is_lenient_on_a_fault_is_named(scale):
+    sheet = Sheet(criteria=(Criterion(requirement="r", weight=-1.0, name="fault"), scale([0.0, 1.0], weight=-2.0)))
+    notes = lenient_notes(sheet, Rules(aggregation="unanimous", ordinal_aggregation="min"))
+    assert len(notes) == 2
+    assert '"unanimous" is lenient on "fault"' in notes[0]
+    assert lenient_notes(sheet, Rules()) == []
+
+
+def test_a_panel_is_checked_before_anybody_is_asked():
+    check_panel(THREE)
+    for judges, message in (
+        ([], "at least one judge"),
+        ([THREE[0], THREE[0]], 'two judges with the id "a"'),
+        ([Judge(id="a", model="a", weight=0.0)], "must be a positive number"),
+        ([Judge(id="a", model="a", weight=float("inf"))], "must be a positive number"),
+        ([Judge(id="a", model="a", weight=float("nan"))], "must be a positive number"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            check_panel(judges)
+    with pytest.raises(ValueError, match='"bogus"'):
+        Rules(nominal_aggregation="bogus")
+
+
+def test_a_panel_that_disagrees_without_an_na_option_says_so(scale):
+    sheet = Sheet(criteria=(scale([0.2, 0.9], scale_type="nominal"),))
+    rules = Rules(seed=None, auto_na_option=False, nominal_aggregation="unanimous")
+    report = _grade(Judges(a='{"selected_option": "A"}', b='{"selected_option": "B"}'), sheet, THREE[:2], rules)
+    assert "the mode was taken" in report.warnings[0]
+    unsure = _grade(
+        Judges(a='{"selected_option": "A"}', b='{"selected_option": "B"}'),
+        sheet,
+        THREE[:2],
+        Rules(seed=None, nominal_aggregation="unanimous"),
+    )
+    assert (unsure.report[0].verdict.selected_index, unsure.report[0].verdict.na) == (2, True)

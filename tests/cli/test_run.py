@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+
+def test_a_note_is_shown_unless_quiet_and_holds_no_control_characters(cli, recorded):
+    text = (recorded.folder / "task.yaml").read_text()
+    recorded.write("task.yaml", text.replace("definition:", "definition:\n  type: declarative_task"))
+    said = cli("run", "task.yaml", "--limit", "2")
+    assert said.err.startswith("note: task.yaml:5:")
+    assert cli("run", "task.yaml", "--limit", "2", "-q").err == ""
+
+
+def test_too_many_failures_are_exit_code_3_and_say_where_to_look(cli, recorded):
+    said = cli("run", "task.yaml")
+    assert said.code == 3
+    assert "25.0% of the scores failed, more than --max-failures 0.05" in said.err
+    assert "--failed` shows them" in said.err
+    assert cli("run", "task.yaml", "--max-failures", "0.25").code == 0
+
+
+def test_a_task_without_a_dataset_takes_one_from_the_command_line(cli, recorded):
+    text = (recorded.folder / "task.yaml").read_text()
+    recorded.write("task.yaml", text.replace("  dataset: {source: {type: local, file_path: data.jsonl}}\n", ""))
+    said = cli("run", "task.yaml")
+    assert said.code == 2
+    assert "--dataset FILE" in said.err
+    assert cli("run", "task.yaml", "--dataset", "data.jsonl", "--max-failures", "1").code == 0
+    assert "there is no file" in cli("run", "task.yaml", "--dataset", "gone.jsonl").err
+
+
+def test_a_live_task_without_a_model_is_told_which_option(cli, live):
+    live(1)
+    said = cli("run", "task.yaml")
+    assert said.code == 2
+    assert "--model openai/gpt-5-mini" in said.err
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("opnai/gpt-5-mini", 'did you mean "openai/gpt-5-mini"?'),
+        ("stubb", 'did you mean "stub"?'),
+        ("scripted/gone.jsonl", "gone.jsonl"),
+    ],
+)
+def test_a_model_that_is_not_there_is_told_before_anything_is_asked(cli, live, loopback, model, words):
+    live(1)
+    said = cli("run", "task.yaml", "--model", model)
+    assert said.code == 2
+    assert words in said.err
+    assert loopback.stats()["served"] == 0

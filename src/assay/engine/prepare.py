@@ -119,6 +119,9 @@ def prepare(path: Path, registry: Registry, options: Options) -> Plan:
         "limit": options.limit,
         "seed": options.seed,
     }
+    contents = [scorer.settings.content_digest() for scorer in loaded.scorers]
+    if any(contents):
+        spec["contents"] = contents
     # names and descriptions may change without changing a number
     deciding = {**spec, "task": {name: loaded.resolved.get(name) for name in ("key", "definition")}}
     text = orjson.dumps(deciding, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)

@@ -106,7 +106,7 @@ def prepare(path: Path, registry: Registry, options: Options) -> Plan:
         raise SpecError(f'the task "{loaded.task.key}" names no dataset: add one, or give --dataset FILE')
     jail = None if options.allow_outside else loaded.document.root
     connections = _connections(loaded, options)
-    spec = {
+    spec: dict[str, Any] = {
         "assay": __version__,
         "task": loaded.resolved,
         "scorers": [scorer.key for scorer in loaded.scorers],

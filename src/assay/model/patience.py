@@ -7,6 +7,7 @@ third dearer). Since all calls have the same patience, the oldest is always the 
 from __future__ import annotations
 
 import asyncio
+import time
 
 
 class Patience:
@@ -23,11 +24,10 @@ class Patience:
         """The current task begins to wait; gives its ticket."""
         task = asyncio.current_task()
         assert task is not None
-        loop = asyncio.get_running_loop()
         self._last += 1
-        self._waiting[self._last] = (loop.time() + self._limit_s, task)
+        self._waiting[self._last] = (time.monotonic() + self._limit_s, task)
         if self._timer is None:
-            self._timer = loop.call_later(self._limit_s, self._look)
+            self._timer = asyncio.get_running_loop().call_later(self._limit_s, self._look)
         return self._last
 
     def end(self, ticket: int) -> None:
@@ -43,11 +43,11 @@ class Patience:
         return task.uncancel() == 0
 
     def _look(self) -> None:
-        loop = asyncio.get_running_loop()
         self._timer = None
         for ticket, (deadline, task) in list(self._waiting.items()):
-            if deadline > loop.time():
-                self._timer = loop.call_at(deadline, self._look)
+            left_s = deadline - time.monotonic()
+            if left_s > 0:
+                self._timer = asyncio.get_running_loop().call_later(left_s, self._look)
                 return
             del self._waiting[ticket]
             self._late.add(ticket)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.builtin import registry
-from assay.engine.checking import check_files
 from assay.engine.prepare import Options, prepare
 from assay.engine.progress import Listener, silent
 from assay.engine.result import Result
@@ -60,6 +59,8 @@ def run(
 
 def check(*paths: str | Path, config: Mapping[str, Any] | None = None) -> tuple[Problem, ...]:
     """Everything wrong with task files; nothing when all is well. The same as `assay check`."""
+    from assay.engine.checking import check_files
+
     return tuple(check_files([Path(path) for path in paths], registry(), config=config).problems)
 
 

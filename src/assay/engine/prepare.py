@@ -75,7 +75,12 @@ class Plan:
     @property
     def jail(self) -> Path | None:
         """The folder that data files may not leave; None when they may."""
-        return None if self.options.allow_outside else self.loaded.document.root
+        return _jail(self.loaded, self.options)
+
+
+def _jail(loaded: LoadedTask, options: Options) -> Path | None:
+    """A data file named on the command line may lie anywhere: the person asked for it."""
+    return None if options.allow_outside or options.dataset is not None else loaded.document.root
 
 
 def inspect_task(
@@ -89,8 +94,7 @@ def inspect_task(
         if options.dataset is not None:
             dataset = load_dataset(options.dataset, registry, allow_outside=options.allow_outside)
         if dataset is not None:
-            jail = None if options.allow_outside else loaded.document.root
-            rows = first_rows(dataset.kind, dataset.settings, dataset.folder, root=jail)
+            rows = first_rows(dataset.kind, dataset.settings, dataset.folder, root=_jail(loaded, options))
             problems += column_problems(loaded, rows)
     except SpecError as error:
         problems += error.problems
@@ -104,7 +108,6 @@ def prepare(path: Path, registry: Registry, options: Options) -> Plan:
         raise SpecError(problems)
     if dataset is None:
         raise SpecError(f'the task "{loaded.task.key}" names no dataset: add one, or give --dataset FILE')
-    jail = None if options.allow_outside else loaded.document.root
     connections = _connections(loaded, options)
     spec: dict[str, Any] = {
         "assay": __version__,
@@ -113,7 +116,7 @@ def prepare(path: Path, registry: Registry, options: Options) -> Plan:
         "config": dict(loaded.config),
         "dataset": {
             "source": dataset.written,
-            "sha256": fingerprint(dataset.kind, dataset.settings, dataset.folder, root=jail),
+            "sha256": fingerprint(dataset.kind, dataset.settings, dataset.folder, root=_jail(loaded, options)),
         },
         "models": {key or "": connection.identity for key, connection in connections.items()},
         "limit": options.limit,

@@ -28,8 +28,9 @@ _FILL = (
     r"|either|both|option|choice|letter|answer|the|correct|indicated\s+by|labell?ed|given\s+by)\b){0,6}"
 )
 _I_CHOOSE = (
+    r"(?:\b(?:I|we)\s+(?:would\s+)?(?:think|believe|guess|say)\s+(?:that\s+)?(?:it\s+is|it['’]s)\b|"
     r"\b(?:I|we|I['’]d|I['’]ll|I['’]m|I\s+am|I\s+would|I\s+will|let['’]s|let\s+me|must)\s+(?:\w+\s+){0,2}?"
-    r"(?:choose|pick|select|go(?:ing)?\s+with|opt(?:ing)?\s+for|choosing|picking|selecting)\b"
+    r"(?:choose|pick|select|go(?:ing)?\s+with|opt(?:ing)?\s+for|choosing|picking|selecting)\b)"
     r"(?:\s+(?:the|option|choice|answer|letter)\b){0,2}"
 )
 _IT_IS = (
@@ -44,7 +45,7 @@ _IS_CORRECT = (
     r"(?:correct|right|best|answer)\b(?:\s+(?:answer|choice|option|one|response))?"
 )
 _STATEMENT_WORDS = ("answer", "choice", "option", "response", "solution", "selection", "pick")
-_CHOICE_WORDS = ("choos", "pick", "select", "go with", "going with", "opt")
+_CHOICE_WORDS = ("think", "believe", "guess", "say", "choos", "pick", "select", "go with", "going with", "opt")
 _IT_WORDS = ("it is", "it's", "it’s", "it must", "it should", "it has")
 _PRAISE_WORDS = ("correct", "right", "best", "the answer", "my answer", "our answer")
 _CLAUSE = re.compile(r"[.!?,;:\n]|\b(?:but|so|therefore|thus|hence)\b", re.IGNORECASE)

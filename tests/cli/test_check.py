@@ -92,3 +92,30 @@ def test_a_ping_that_fails_is_explained_with_exit_code_3(cli, live, loopback, se
 def test_a_wrong_file_weighs_more_than_a_model_that_answers(cli, live, loopback):
     live(1)
     assert cli("check", "gone.yaml", "--ping", "stub").code == 2
+
+
+def test_a_folder_is_checked_file_by_file_each_as_what_it_is(cli, live):
+    project = live(2)
+    project.write("data.yaml", "key: d\ndisplay_name: D\nsource: {type: local, file_path: data.jsonl}\n")
+    project.write("compose.yaml", "services: {web: {image: nginx}}\n")
+    said = cli("check", ".")
+    assert (said.code, said.out) == (0, "3 files checked: no problems\n")
+    project.write("data.yaml", "key: d\ndisplay_name: D\nsource: {type: local, file_path: gone.jsonl}\n")
+    project.write("model.yaml", (project.folder / "model.yaml").read_text().replace("display_name", "display_nam"))
+    said = cli("check", ".")
+    assert said.code == 2
+    assert "gone.jsonl" in said.out
+    assert 'did you mean "display_name"?' in said.out
+
+
+def test_a_file_that_is_none_of_ours_is_a_problem_only_when_it_is_named(cli, project):
+    project.write("compose.yaml", "services: {web: {image: nginx}}\n")
+    assert (cli("check", ".").code, cli("check", "compose.yaml").code) == (0, 2)
+
+
+def test_what_demo_and_init_write_is_checked_without_a_problem(cli, monkeypatch, tmp_path):
+    monkeypatch.setenv("ASSAY_MODELS", str(tmp_path / "models"))
+    cli("demo", "--folder", "demo")
+    cli("init", "mine")
+    said = cli("check", ".")
+    assert said.code == 0, said.out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.judging.ask import ask_judge
@@ -30,12 +30,17 @@ from assay.types import Ask, Failure, Reply, Request, Sampling
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """One judge of a panel: who it is, which model answers for it, and how much its vote weighs."""
+    """One judge of a panel: who it is, which model answers for it, and how much its vote weighs.
+
+    `twin` counts the judges before it that are the same model asked in the same way: where a model answers at random,
+    each of them is asked, and none repeats the other.
+    """
 
     id: str
     model: str
     weight: float = 1.0
     sampling: Sampling = field(default_factory=Sampling)
+    twin: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +97,12 @@ class Tally:
         return sum(self.by_model.values(), TokenUsage())
 
 
+def with_twins(judges: Sequence[Judge]) -> tuple[Judge, ...]:
+    """The judges with those told apart that are one model asked in one way."""
+    ways = [(judge.model, judge.sampling) for judge in judges]
+    return tuple(replace(judge, twin=ways[:place].count(ways[place])) for place, judge in enumerate(judges))
+
+
 def check_panel(judges: Sequence[Judge]) -> None:
     """Raise a ValueError unless there is a judge, every judge has a name of its own, and all weights count."""
     if not judges:
@@ -137,6 +148,8 @@ async def cast(ask: Ask, criterion: Criterion, judge: Judge, submission: Submiss
             order = option_order(criterion, seed=rules.seed, item=submission.text, judge=judge.id)
     question = Question(criterion=criterion, order=order)
     request = question.request(submission, judge.sampling)
+    if judge.twin:
+        request = replace(request, occurrence=judge.twin)
     try:
         said = await ask_judge(ask, request, model=judge.model, read=question.read)
     except CallError as error:

@@ -119,6 +119,8 @@ class _SheetReader:
         self._known(data, _TOP, steps, "the rubric")
         self._guidelines(data, steps)
         inside = [name for name in ("criteria", "sections", "rubric") if name in data]
+        if not inside and any(nearest(str(name), _TOP) for name in data if name not in _TOP):
+            return
         if len(inside) != 1:
             both = f"; it has {' and '.join(inside)}" if inside else ""
             self._checker.report(f"a rubric is {_LAYOUT}{both}", steps)

@@ -13,6 +13,7 @@ from assay.scorer import (
     labeler,
     numeric,
     regex,
+    rubric,
     schema,
 )
 
@@ -28,4 +29,5 @@ KINDS = (
     judge_classifier.KIND,
     judge_scorer.KIND,
     labeler.KIND,
+    rubric.KIND,
 )

@@ -79,6 +79,10 @@ class ScorerSpec(Settings):
         """The metrics of a scorer whose file names none."""
         return []
 
+    def content_digest(self) -> str | None:
+        """A digest of what decides the scores and stands in a file of its own; None when nothing does."""
+        return None
+
 
 class MetricSpec(Settings):
     """What every metric accepts."""

@@ -1,0 +1,80 @@
+"""What a panel's report is worth to a run: a score with a number a criterion, or a failure with its cause."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.judging.criteria import Criterion
+from assay.judging.panel import Judge, Rules, report_of
+from assay.judging.reports import EnsembleEvaluationReport
+from assay.judging.sheet import Sheet
+from assay.judging.total import value_of
+from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote, Vote
+from assay.types import Failure, FailureKind, Score, ScoreValue
+
+STAGE = "score"
+TOTALS = ("score", "raw_score", "coverage")
+_KINDS: Mapping[str, FailureKind] = {"infrastructure": "http", "parse": "parse", "refusal": "refusal"}
+
+
+def value_names(sheet: Sheet) -> tuple[str, ...]:
+    """The name under which each criterion's number stands beside the totals."""
+    return tuple(f"{name}_criterion" if name in TOTALS else name for name in sheet.names)
+
+
+def outcome_of(report: EnsembleEvaluationReport, sheet: Sheet, scorer: str) -> Score | Failure:
+    """The report as a score; without one, as a failure: an outage may be tried again, an abstention stays one."""
+    if report.error is not None:
+        errors = [vote.error for each in report.report if each.error is not None for vote in each.votes]
+        outage = "infrastructure" in errors
+        kind = _KINDS["infrastructure" if outage else str(errors[0])]
+        return Failure(stage=STAGE, kind=kind, detail=report.error, retryable=outage)
+    if report.score is None or report.raw_score is None:
+        return Failure(stage=STAGE, kind="abstained", detail=report.reason or "there is no score")
+    values: dict[str, ScoreValue] = {
+        "score": report.score,
+        "raw_score": report.raw_score,
+        "coverage": report.coverage,
+    }
+    metadata: dict[str, Any] = {}
+    for name, each in zip(value_names(sheet), report.report, strict=True):
+        number = value_of(each.criterion, each.verdict)
+        if number is not None:
+            values[name] = number
+        metadata[f"{name}_label"] = each.label
+    metadata["votes"] = {
+        name: [vote.model_dump(mode="json", exclude_defaults=True) for vote in each.votes]
+        for name, each in zip(value_names(sheet), report.report, strict=True)
+    }
+    return Score(scorer=scorer, values=values, metadata={**metadata, **_beside(report)})
+
+
+def _beside(report: EnsembleEvaluationReport) -> dict[str, Any]:
+    """What else a reader may want to know of a score."""
+    return {
+        "judge_scores": dict(report.judge_scores),
+        "mean_agreement": report.mean_agreement,
+        "score_low": report.score_low,
+        "score_high": report.score_high,
+        "sections": {name: section.model_dump() for name, section in report.sections.items()} or None,
+        "warnings": list(report.warnings) or None,
+    }
+
+
+def report_from(
+    metadata: Mapping[str, Any], sheet: Sheet, judges: Sequence[Judge], rules: Rules
+) -> EnsembleEvaluationReport:
+    """The report again from what was kept of it: the votes, counted by the rules of now."""
+    kept = metadata["votes"]
+    votes = [
+        [_vote(criterion, vote) for vote in kept[name]]
+        for name, criterion in zip(value_names(sheet), sheet.criteria, strict=True)
+    ]
+    return report_of(sheet, votes, judges, rules)
+
+
+def _vote(criterion: Criterion, document: Mapping[str, Any]) -> Vote:
+    kind = JudgeVote if criterion.is_binary else MultiChoiceJudgeVote
+    made: Vote = kind.model_validate(document, strict=False)
+    return made

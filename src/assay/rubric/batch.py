@@ -1,0 +1,285 @@
+"""Whole datasets through a panel, on the engine and the store of every other run: no vote is paid for twice."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+
+from assay import __version__
+from assay.dataset.inline import KIND as INLINE
+from assay.dataset.inline import InlineSource
+from assay.engine.prepare import Options, Plan
+from assay.engine.progress import Listener, Progress, silent
+from assay.engine.session import run_task
+from assay.errors import SpecError
+from assay.judging.outcome import outcome_of, report_from
+from assay.judging.panel import Judge, Rules, grade
+from assay.judging.question import Submission
+from assay.judging.reports import TokenUsage
+from assay.registry import Kind
+from assay.rubric.clients import connected, here
+from assay.rubric.config import EvalConfig
+from assay.rubric.dataset import RubricDataset
+from assay.rubric.grader import CriterionGrader
+from assay.rubric.results import EvalResult, ItemResult
+from assay.rubric.rubric import Rubric
+from assay.spec import LoadedDataset, LoadedScorer, LoadedTask
+from assay.spec.document import Document
+from assay.spec.fields import ScorerSpec
+from assay.spec.task import Definition, Task
+from assay.store import runs
+from assay.store.evidence import StoredSample, stored_samples
+from assay.store.store import Store, default_location, open_store
+from assay.types import Ask, Failure, Rows, RunReport, Score
+
+_SLOT = 1
+
+
+class EvalRunner:
+    """Grades a dataset; running it again goes on where it stopped and asks only what is missing."""
+
+    def __init__(
+        self,
+        dataset: RubricDataset,
+        grader: CriterionGrader,
+        config: EvalConfig | None = None,
+        *,
+        listener: Listener = silent,
+    ) -> None:
+        if not len(dataset):
+            raise SpecError("the dataset has no items")
+        self._dataset = dataset
+        self._grader = grader
+        self._config = config or EvalConfig()
+        self._listener = _told if self._config.show_progress and listener is silent else listener
+        for rubric in _rubrics(dataset):
+            grader.check(rubric.sheet)
+
+    async def run(self) -> EvalResult:
+        """Grade every item that is not graded yet."""
+        return await asyncio.to_thread(self.run_sync)
+
+    def run_sync(self) -> EvalResult:
+        """The same for programs without an event loop."""
+        location = self._config.store or default_location(here())
+        store = open_store(location)
+        try:
+            rules = replace(self._grader.rules, seed=self._seed(store))
+            report = run_task(self._plan(rules), store, listener=self._listener)
+            return self._result(store, report, rules, location)
+        finally:
+            store.close()
+
+    @property
+    def _task(self) -> str:
+        return self._config.experiment_name or self._dataset.name or "rubric"
+
+    def _seed(self, store: Store) -> int | None:
+        """The grader's seed; one that was not set is drawn once and found again by later runs of the same name."""
+        if not self._grader.seed_was_drawn:
+            return self._grader.seed
+        before = runs.latest_named(store, self._task)
+        drawn = None if before is None else orjson.loads(before.spec).get("shuffle_seed")
+        return drawn if isinstance(drawn, int) else secrets.randbits(32)
+
+    def _plan(self, rules: Rules) -> Plan:
+        panel = _Panel(type="rubric_batch", key="rubric")
+        panel.bind(self._dataset, self._grader.judges, rules)
+        connections: dict[str | None, Any] = dict(connected(self._grader.clients.configs).items())
+        samples = [_row(self._dataset, index) for index in range(len(self._dataset))]
+        spec = {
+            "assay": __version__,
+            "task": {"key": self._task},
+            "scorers": ["rubric"],
+            "shuffle_seed": rules.seed,
+            "judges": [_judge_document(judge) for judge in self._grader.judges],
+            "rules": rules,
+            "rubrics": [
+                {
+                    "criteria": [criterion.model_dump(mode="json") for criterion in rubric.criteria],
+                    "guidelines": rubric.guidelines,
+                    "sections": [section.model_dump() for section in rubric.sections],
+                }
+                for rubric in _rubrics(self._dataset)
+            ],
+            "dataset": {"sha256": hashlib.sha256(orjson.dumps(samples)).hexdigest()},
+            "models": {str(key): connection.identity for key, connection in connections.items()},
+        }
+        text = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)
+        scorer = LoadedScorer(key="rubric", kind=_KIND, settings=panel, metrics=tuple(_metrics()), place=None)
+        source = InlineSource(type="inline_samples", samples=samples)
+        dataset = LoadedDataset(
+            key=self._task, kind=INLINE, settings=source, folder=Path(), place=None, written={"type": "inline_samples"}
+        )
+        return Plan(
+            loaded=_loaded(self._task, dataset, scorer),
+            dataset=dataset,
+            options=Options(fresh=self._config.fresh, max_concurrency=self._config.max_concurrency),
+            connections=connections,
+            spec=orjson.loads(text),
+            identity=hashlib.sha256(text).hexdigest(),
+        )
+
+    def _result(self, store: Store, report: RunReport, rules: Rules, location: str) -> EvalResult:
+        record = runs.find(store, report.run)
+        results = tuple(self._item(stored, rules) for stored in stored_samples(store, record.rows_of))
+        graded = [each for result in results if result.report is not None for each in result.report.report]
+        failures = _judge_failures(graded)
+        warnings = tuple(
+            f'judge "{judge}" failed in {failed} of {asked} calls'
+            for judge, (failed, asked) in failures.items()
+            if failed * 2 > asked
+        )
+        usage = report.usage
+        return EvalResult(
+            run=report.run,
+            item_results=results,
+            total_token_usage=TokenUsage(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens),
+            total_completion_cost=report.cost_usd,
+            n_cached=report.n_cached,
+            n_ties=sum(each.by_tie for each in graded),
+            n_verdicts=len(graded),
+            judge_failures=failures,
+            warnings=warnings,
+            store=location,
+        )
+
+    def _item(self, stored: StoredSample, rules: Rules) -> ItemResult:
+        index = stored.position
+        item = self._dataset[index]
+        if _SLOT not in stored.scores:
+            failure = next(iter(stored.failures.values()), None)
+            reason = "it was not graded" if failure is None else failure.detail
+            return ItemResult(item_idx=index, item=item, report=None, error=reason)
+        metadata = orjson.loads(stored.scores[_SLOT][1] or "{}")
+        sheet = self._dataset.get_item_rubric(index).sheet
+        return ItemResult(item_idx=index, item=item, report=report_from(metadata, sheet, self._grader.judges, rules))
+
+
+def _told(progress: Progress) -> None:
+    """How far the run is, on one line of the terminal."""
+    total = "?" if progress.total is None else f"{progress.total:,}"
+    print(f"\rgraded {progress.done:,} of {total}, {progress.failed:,} failed", end="", file=sys.stderr, flush=True)
+
+
+class _Panel(ScorerSpec):
+    """The panel as a scorer of a run; what it needs is bound to it, because files do not name it."""
+
+    type: Literal["rubric_batch"]
+    _dataset: RubricDataset
+    _judges: tuple[Judge, ...]
+    _rules: Rules
+
+    def bind(self, dataset: RubricDataset, judges: Sequence[Judge], rules: Rules) -> None:
+        self._dataset, self._judges, self._rules = dataset, tuple(judges), rules
+
+    async def judged(self, rows: Rows, ask: Ask) -> Score | Failure:
+        """The panel's score of one item."""
+        index = int(rows.samples[0]["item"])
+        rubric = self._dataset.get_item_rubric(index)
+        submission = Submission(
+            text=self._dataset[index].submission,
+            prompt=self._dataset.get_item_prompt(index),
+            reference=self._dataset.get_item_reference_submission(index),
+            guidelines=rubric.guidelines,
+        )
+        report = await grade(ask, rubric.sheet, submission, self._judges, self._rules)
+        return outcome_of(report, rubric.sheet, self.type)
+
+
+async def _judged(settings: _Panel, rows: Rows, ask: Ask) -> Score | Failure:
+    return await settings.judged(rows, ask)
+
+
+_KIND = Kind(settings=_Panel, function=_judged, live=True, ranges={"score": (0.0, 1.0), "coverage": (0.0, 1.0)})
+
+
+async def evaluate(
+    dataset: RubricDataset,
+    grader: CriterionGrader,
+    *,
+    config: EvalConfig | None = None,
+    show_progress: bool = False,
+    experiment_name: str | None = None,
+    store: str | None = None,
+    listener: Listener = silent,
+) -> EvalResult:
+    """Grade a dataset; what was graded before is taken from the store.
+
+    Changing a criterion's text asks again about that criterion only; changing a weight, a value or an aggregation
+    asks nobody.
+    """
+    made = config or EvalConfig(show_progress=show_progress, experiment_name=experiment_name, store=store)
+    return await EvalRunner(dataset, grader, made, listener=listener).run()
+
+
+def evaluate_sync(
+    dataset: RubricDataset,
+    grader: CriterionGrader,
+    *,
+    config: EvalConfig | None = None,
+    experiment_name: str | None = None,
+    store: str | None = None,
+    listener: Listener = silent,
+) -> EvalResult:
+    """The same for programs without an event loop."""
+    made = config or EvalConfig(experiment_name=experiment_name, store=store)
+    return EvalRunner(dataset, grader, made, listener=listener).run_sync()
+
+
+def _rubrics(dataset: RubricDataset) -> list[Rubric]:
+    """Every rubric that an item is graded by, each once, in order."""
+    return list(dict.fromkeys(dataset.get_item_rubric(index) for index in range(len(dataset))))
+
+
+def _row(dataset: RubricDataset, index: int) -> dict[str, Any]:
+    """An item as a sample of the run."""
+    item = dataset[index]
+    row: dict[str, Any] = {
+        "item": index,
+        "submission": item.submission,
+        "description": item.description,
+        "prompt": dataset.get_item_prompt(index),
+        "reference_submission": dataset.get_item_reference_submission(index),
+        "rubric": None if item.rubric is None else item.rubric.to_dict(),
+    }
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def _judge_document(judge: Judge) -> dict[str, Any]:
+    return {"id": judge.id, "weight": judge.weight, "sampling": judge.sampling}
+
+
+def _metrics() -> Iterator[Any]:
+    """The mean score, with its interval."""
+    from assay.builtin import registry
+    from assay.spec.loaded import LoadedMetric
+
+    kind = registry().metrics["mean"]
+    settings: Any = kind.settings.model_validate({"type": "mean", "field": "score", "name": "score"})
+    yield LoadedMetric(key="mean", kind=kind, settings=settings)
+
+
+def _loaded(name: str, dataset: LoadedDataset, scorer: LoadedScorer) -> LoadedTask:
+    root = here()
+    document = Document(path=root / name, root=root, data={}, positions={}, sources={})
+    task = Task.model_construct(key=name, display_name=name, description="", definition=Definition())
+    return LoadedTask(
+        task=task, document=document, dataset=dataset, solver=None, scorers=(scorer,), config={}, resolved={}
+    )
+
+
+def _judge_failures(reports: Sequence[Any]) -> dict[str, tuple[int, int]]:
+    counts: dict[str, tuple[int, int]] = {}
+    for vote in (vote for report in reports for vote in report.votes):
+        failed, asked = counts.get(vote.judge_id, (0, 0))
+        counts[vote.judge_id] = (failed + vote.is_error, asked + 1)
+    return counts

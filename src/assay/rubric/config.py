@@ -1,0 +1,121 @@
+"""What a person says about judges and scores, before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from assay.errors import SpecError
+from assay.judging.total import CannotAssess
+from assay.types import Sampling
+
+_EFFORTS = ("none", "minimal", "low", "medium", "high")
+
+
+@dataclass(frozen=True, slots=True)
+class LLMConfig:
+    """A model and how it is asked; `model` is `provider/name`, a model file, or a Python function.
+
+    >>> "sk-1" in repr(LLMConfig("openai/gpt-5-mini", api_key="sk-1"))
+    False
+    """
+
+    model: str | Callable[..., Any]
+    temperature: float | None = 0.0
+    max_tokens: int | None = None
+    top_p: float | None = None
+    timeout: float | None = None
+    max_retries: int | None = None
+    max_parallel_requests: int | None = None
+    api_key: str | None = field(default=None, repr=False)
+    api_base: str | None = None
+    thinking: str | None = None
+    seed: int | None = None
+    extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    extra_params: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("extra_headers", "extra_params"):
+            if getattr(self, name):
+                raise SpecError(f"LLMConfig({name}=...) is not available in this version; use a model file instead")
+        if self.thinking is not None and self.thinking not in _EFFORTS:
+            raise SpecError(f'thinking is one of {", ".join(_EFFORTS)}, not "{self.thinking}"')
+        for name in ("timeout", "max_parallel_requests"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise SpecError(f"{name} must be positive, not {value}")
+
+    @property
+    def endpoint(self) -> LLMConfig:
+        """The same without how words are chosen: what decides where the model is reached."""
+        return replace(self, temperature=None, max_tokens=None, top_p=None, seed=None, thinking=None)
+
+    @property
+    def sampling(self) -> Sampling:
+        """How the model is to choose its words."""
+        return Sampling(
+            temperature=self.temperature,
+            top_p=self.top_p,
+            max_tokens=self.max_tokens,
+            seed=self.seed,
+            reasoning_effort=self.thinking,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSpec:
+    """One judge of a panel: its model, its name, and how much its vote weighs."""
+
+    llm_config: LLMConfig
+    judge_id: str
+    weight: float = 1.0
+
+
+class CannotAssessStrategy(StrEnum):
+    """What a criterion counts that nobody could judge."""
+
+    SKIP = "skip"
+    ZERO = "zero"
+    PARTIAL = "partial"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class CannotAssessConfig:
+    """How criteria that nobody could judge enter the score."""
+
+    strategy: CannotAssessStrategy | CannotAssess = "skip"
+    partial_credit: float = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class LengthPenalty:
+    """What a submission loses for its length; words are counted."""
+
+    free_budget: int = 6000
+    max_cap: int = 8000
+    penalty_at_cap: float = 0.5
+    exponent: float = 1.6
+
+
+@dataclass(frozen=True, slots=True)
+class FewShotConfig:
+    """How many graded examples a judge sees, and how they are chosen."""
+
+    n_examples: int = 3
+    balance_verdicts: bool = True
+    include_reason: bool = False
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvalConfig:
+    """How a batch runs; `store` is where votes are kept, so that none is paid for twice."""
+
+    show_progress: bool = False
+    store: str | None = None
+    experiment_name: str | None = None
+    max_concurrency: int | None = None
+    fresh: bool = False

@@ -1,0 +1,196 @@
+"""`rubric`: a panel of judges grades each reply by the criteria of a rubric."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import Field, field_validator, model_validator
+
+from assay.errors import SpecError
+from assay.judging.outcome import outcome_of, value_names
+from assay.judging.panel import Judge, Rules, check_panel, grade, with_twins
+from assay.judging.question import Submission
+from assay.judging.sheet import Sheet, sheet_from_file, sheet_from_text, sheet_of
+from assay.judging.total import CannotAssess, ScoreValueRule, Scoring, total
+from assay.judging.verdicts import MultiChoiceVerdict, read_verdict
+from assay.registry import Kind
+from assay.scorer.common import SHARE, STAGE, TextScorer, looked_at
+from assay.spec.fields import Located, Settings, Template
+from assay.spec.project import project_folder
+from assay.spec.sampling import SamplingSpec
+from assay.template import texts, values
+from assay.types import Ask, Failure, Rows, Sampling, Score
+
+
+class JudgeSettings(Settings):
+    """One judge of a panel."""
+
+    model_key: Annotated[Located, Field(min_length=1)]
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    id: Annotated[str, Field(min_length=1)] | None = None
+    sampling: SamplingSpec | None = None
+
+    @property
+    def value(self) -> Judge:
+        """The judge as the panel knows it; its id is its model's name unless it has one."""
+        model = str(self.model_key)
+        sampling = Sampling() if self.sampling is None else self.sampling.value
+        return Judge(id=str(self.id or model), model=model, weight=self.weight, sampling=sampling)
+
+
+class RubricScorer(TextScorer):
+    """A panel of judges grades each reply, or `value`, by the criteria of a rubric."""
+
+    type: Literal["rubric"]
+    rubric: Any
+    judges: list[JudgeSettings] = Field(min_length=1)
+    aggregation: str = "majority"
+    ordinal_aggregation: str = "mean"
+    nominal_aggregation: str = "mode"
+    shuffle: bool | str = True
+    seed: int = 0
+    auto_na_option: bool = True
+    cannot_assess: CannotAssess = "skip"
+    partial_credit: float = Field(default=0.5, ge=0, le=1)
+    min_votes: int = Field(default=0, ge=0)
+    min_coverage: float = Field(default=0.0, ge=0, le=1)
+    score_value: ScoreValueRule = "snapped"
+    on_failed_criterion: Literal["fail", "skip"] = "fail"
+    llm_calls: str = "per_criterion"
+    repeats: int = Field(default=1, ge=1)
+    reference: Template | None = None
+    prompt: Template | None = None
+    ground_truth: Template | None = None
+
+    @field_validator("rubric")
+    @classmethod
+    def _read(cls, given: Any) -> Sheet:
+        """The rubric from the file itself, from `!include`, or from the path of a file beside this one."""
+        return given if isinstance(given, Sheet) else _sheet(given)
+
+    @model_validator(mode="after")
+    def _can_work(self) -> RubricScorer:
+        later = {
+            "shuffle": not isinstance(self.shuffle, bool),
+            "llm_calls": self.llm_calls != "per_criterion",
+            "repeats": self.repeats != 1,
+        }
+        for name, wanted in later.items():
+            if wanted:
+                raise ValueError(f"{name}: {getattr(self, name)} is not available in this version")
+        check_panel([judge.value for judge in self.judges])
+        _ = self.rules
+        return self
+
+    @cached_property
+    def panel(self) -> tuple[Judge, ...]:
+        """The judges in order."""
+        return with_twins([judge.value for judge in self.judges])
+
+    @cached_property
+    def rules(self) -> Rules:
+        """How the panel works."""
+        return Rules(
+            aggregation=self.aggregation,
+            ordinal_aggregation=self.ordinal_aggregation,
+            nominal_aggregation=self.nominal_aggregation,
+            seed=self.seed if self.shuffle else None,
+            auto_na_option=self.auto_na_option,
+            min_votes=self.min_votes,
+            skip_failed=self.on_failed_criterion == "skip",
+            scoring=Scoring(
+                cannot_assess=self.cannot_assess,
+                partial_credit=self.partial_credit,
+                min_coverage=self.min_coverage,
+                score_value=self.score_value,
+            ),
+        )
+
+    def content_digest(self) -> str | None:
+        """A digest of the rubric, which may stand in a file of its own."""
+        sheet: Sheet = self.rubric
+        document = {
+            "criteria": [criterion.model_dump(mode="json") for criterion in sheet.criteria],
+            "sections": [section.model_dump() for section in sheet.sections],
+            "guidelines": sheet.guidelines,
+        }
+        return hashlib.sha256(orjson.dumps(document)).hexdigest()
+
+    def default_metrics(self) -> list[dict[str, Any]]:
+        """The mean score."""
+        return [{"type": "mean", "field": "score", "name": "score"}]
+
+
+def _sheet(given: Any) -> Sheet:
+    if not isinstance(given, str):
+        return sheet_of(given)
+    place = given.place if isinstance(given, Located) else None
+    if "\n" in given or given.lstrip().startswith(("[", "{")):
+        return sheet_from_text(str(given), place.file if place is not None else "rubric")
+    folder = Path(place.file).parent if place is not None else Path()
+    path = folder / given
+    root = project_folder(folder / "task")
+    if not path.resolve().is_relative_to(root.resolve()):
+        raise SpecError(f'"{given}" leads out of the project folder {root}; `$ref` with --allow-outside permits it')
+    return sheet_from_file(path)
+
+
+async def judge_by_rubric(settings: RubricScorer, rows: Rows, ask: Ask) -> Score | Failure:
+    """The panel's score of the one row, with a number and a label a criterion."""
+    sheet: Sheet = settings.rubric
+    text = looked_at(settings, rows)
+    if text.failures:
+        return text.failures[0]
+    beside: dict[str, str | None] = {}
+    for name in ("prompt", "reference"):
+        template: Template | None = getattr(settings, name)
+        column = None if template is None else texts(template, rows, stage=STAGE)
+        if column is not None and column.failures:
+            return column.failures[0]
+        beside[name] = None if column is None else column.values[0]
+    truth = _truth(settings, rows)
+    if isinstance(truth, Failure):
+        return truth
+    submission = Submission(text=text.values[0], guidelines=sheet.guidelines, **beside)
+    report = await grade(ask, sheet, submission, settings.panel, settings.rules)
+    outcome = outcome_of(report, sheet, settings.type)
+    if isinstance(outcome, Failure) or truth is None:
+        return outcome
+    return Score(
+        scorer=outcome.scorer, values={**outcome.values, **truth[0]}, metadata={**outcome.metadata, **truth[1]}
+    )
+
+
+def _truth(settings: RubricScorer, rows: Rows) -> tuple[dict[str, float], Mapping[str, Any]] | Failure | None:
+    """What a person said of the sample: `truth_score` by the rules of the panel, and a label a criterion."""
+    if settings.ground_truth is None:
+        return None
+    column = values(settings.ground_truth, rows, stage=STAGE)
+    if column.failures:
+        return column.failures[0]
+    sheet: Sheet = settings.rubric
+    try:
+        given = column.values[0]
+        given = orjson.loads(given) if isinstance(given, str) else given
+        verdicts = [read_verdict(c, entry) for c, entry in zip(sheet.criteria, given, strict=True)]
+    except (ValueError, TypeError) as error:
+        return Failure(stage=STAGE, kind="parse", detail=f"the ground truth does not fit the rubric: {error}")
+    score = total(sheet.criteria, verdicts, settings.rules.scoring).score
+    labels = {
+        f"{name}_truth": verdict.selected_label if isinstance(verdict, MultiChoiceVerdict) else verdict.value
+        for name, verdict in zip(value_names(sheet), verdicts, strict=True)
+    }
+    return ({} if score is None else {"truth_score": score}), labels
+
+
+KIND = Kind(
+    settings=RubricScorer,
+    function=judge_by_rubric,
+    live=True,
+    ranges={"score": SHARE, "coverage": SHARE, "truth_score": SHARE},
+)

@@ -1,0 +1,222 @@
+"""Datasets through a panel: durable, resumable, and asked again only where something changed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+
+import pytest
+
+from assay.errors import SpecError
+from assay.rubric import (
+    Criterion,
+    CriterionGrader,
+    DataItem,
+    EvalConfig,
+    EvalRunner,
+    JudgeSpec,
+    LLMConfig,
+    Rubric,
+    RubricDataset,
+    RubricWarning,
+    evaluate,
+    evaluate_sync,
+)
+
+ASKED = []
+WORDS = ["Polite.", "Short.", "Correct.", "Rude."]
+
+
+def verdicts(messages, **parameters):
+    """A judge whose verdict depends on the question alone; one model for all tests, so that keys can be compared."""
+    text = messages[-1]["content"]
+    ASKED.append(text)
+    if "out of order" in text:
+        raise RuntimeError("the judge is down")
+    found = re.search(r"^([A-Z]+)\) fine$", text, re.MULTILINE)
+    if found:
+        return json.dumps({"explanation": "e", "selected_option": found[1]})
+    word = "UNMET" if "Rude." in text else "MET"
+    return json.dumps({"explanation": "e", "criterion_status": word})
+
+
+def broken(messages, **parameters):
+    raise RuntimeError("never works")
+
+
+@pytest.fixture(autouse=True)
+def asked():
+    ASKED.clear()
+    return ASKED
+
+
+def _rubric(words=WORDS, **changes):
+    criteria = [Criterion(requirement=word, name=word.strip(".").lower(), **changes) for word in words]
+    scale = Criterion.model_validate(
+        {
+            "requirement": "How good?",
+            "name": "quality",
+            "options": [{"label": "poor", "value": 0.0}, {"label": "fine", "value": 0.8}],
+        }
+    )
+    return Rubric([*criteria, scale])
+
+
+def _dataset(rubric, n=4):
+    return RubricDataset("P", rubric, [DataItem(f"text {index}", f"item {index}") for index in range(n)], name="d")
+
+
+def _grader(**judges):
+    specs = [JudgeSpec(LLMConfig(judge), name) for name, judge in judges.items()]
+    return CriterionGrader(judges=specs, seed=42)
+
+
+def _panel():
+    return _grader(a=verdicts, b=verdicts, c=verdicts)
+
+
+def test_every_item_gets_a_report(asked):
+    result = asyncio.run(evaluate(_dataset(_rubric()), _panel()))
+    assert (result.total_items, result.successful_items, result.failed_items) == (4, 4, 0)
+    # at temperature 0 a binary question is one question, whoever of the three asks it; options are shuffled for each
+    orders = {(r.item_idx, v.shuffle_order) for r in result.item_results for v in r.report.report[4].votes}
+    assert len(asked) == 4 * 4 + len(orders)
+    report = result.item_results[2].report
+    assert report.score == pytest.approx((30 + 8) / 50)
+    assert [each.label for each in report.report] == ["MET", "MET", "MET", "UNMET", "fine"]
+    assert [vote.judge_id for vote in report.report[4].votes] == ["a", "b", "c"]
+    assert report.report[4].votes[0].shuffle_order is not None
+    assert result.item_results[2].item.description == "item 2"
+    assert result.get_scores() == [report.score] * 4
+    assert len(result.get_reports()) == len(result.filter_successful()) == 4
+    assert (result.n_ties, result.n_verdicts, result.errors, result.filter_failed()) == (0, 20, (), [])
+
+
+def test_what_was_graded_is_not_asked_again(asked):
+    dataset = _dataset(_rubric())
+    first = evaluate_sync(dataset, _panel())
+    n = len(asked)
+    again = evaluate_sync(dataset, _panel())
+    assert len(asked) == n
+    assert again.get_scores() == first.get_scores()
+    assert [r.report for r in again.item_results] == [r.report for r in first.item_results]
+    assert again.total_token_usage.total_tokens == 0
+    evaluate_sync(dataset, _panel(), config=EvalConfig(fresh=True))
+    assert len(asked) == 2 * n
+
+
+@pytest.mark.parametrize(
+    ("changed", "calls"),
+    [
+        (lambda: _rubric(weight=3.0), 0),
+        (lambda: _rubric(aggregation="unanimous"), 0),
+        (lambda: _rubric(["Polite.", "Short.", "Correct and true.", "Rude."]), 4),
+        (lambda: _rubric(["New.", *WORDS]), 4),
+        (lambda: _rubric(WORDS[::-1]), 0),
+        (lambda: _rubric(WORDS[:2]), 0),
+        (lambda: _rubric(weight=-3.0), 16),
+    ],
+)
+def test_only_what_changed_is_asked_again(asked, changed, calls):
+    evaluate_sync(_dataset(_rubric()), _panel())
+    asked.clear()
+    evaluate_sync(_dataset(changed()), _panel())
+    assert len(asked) == calls
+
+
+def test_an_appended_item_moves_no_other(asked):
+    evaluate_sync(_dataset(_rubric(), n=3), _panel())
+    asked.clear()
+    evaluate_sync(_dataset(_rubric(), n=4), _panel())
+    assert len(asked) > 4
+    assert all("text 3" in question for question in asked)
+
+
+def test_judges_of_one_model_that_answers_at_random_are_each_asked(asked):
+    configs = [LLMConfig(verdicts, temperature=1.0) for _ in range(3)]
+    grader = CriterionGrader(judges=[JudgeSpec(config, str(n)) for n, config in enumerate(configs)], seed=42)
+    dataset = RubricDataset("P", Rubric([Criterion(requirement="Polite.")]), [DataItem("same"), DataItem("same")])
+    evaluate_sync(dataset, grader)
+    assert len(asked) == 6
+    evaluate_sync(dataset, grader)
+    assert len(asked) == 6
+
+
+def test_a_dead_judge_is_named_and_the_others_decide():
+    result = evaluate_sync(_dataset(_rubric()), _grader(a=verdicts, b=broken, c=verdicts))
+    assert result.failed_items == 0
+    assert result.judge_failures == {"a": (0, 20), "b": (20, 20), "c": (0, 20)}
+    assert result.warnings == ('judge "b" failed in 20 of 20 calls',)
+
+
+def test_an_item_that_no_judge_could_grade_is_named(asked):
+    dataset = RubricDataset("P", _rubric(), [DataItem("good"), DataItem("out of order")])
+    result = evaluate_sync(dataset, _grader(a=verdicts))
+    assert [(index, "the judge is down" in reason) for index, reason in result.errors] == [(1, True)]
+    assert result.get_scores()[1] is None
+    assert result.filter_failed()[0].report is None
+    asked.clear()
+    # what failed is tried again; what is there is not
+    evaluate_sync(dataset, _grader(a=verdicts))
+    assert len(asked) == 5
+
+
+def test_an_unset_seed_is_drawn_once_for_a_store_and_used_again(asked):
+    def grader():
+        return CriterionGrader(llm_config=LLMConfig(verdicts))
+
+    first = evaluate_sync(_dataset(_rubric()), grader())
+    n = len(asked)
+    second = evaluate_sync(_dataset(_rubric()), grader())
+    assert len(asked) == n
+    assert first.item_results[0].report.seed == second.item_results[0].report.seed
+
+
+def test_items_with_rubrics_of_their_own(asked):
+    own = Rubric([Criterion(requirement="Rude.", weight=-1.0, name="rude")])
+    dataset = RubricDataset("P", _rubric(), [DataItem("one"), DataItem("two", rubric=own)])
+    result = evaluate_sync(dataset, _grader(a=verdicts))
+    assert [len(r.report.report) for r in result.item_results] == [5, 1]
+    assert result.get_scores()[1] == 1.0
+
+
+def test_ties_of_an_even_panel_are_counted():
+    def nays(messages, **parameters):
+        return '{"criterion_status": "UNMET"}'
+
+    with pytest.warns(RubricWarning, match="even number"):
+        grader = _grader(a=verdicts, b=nays)
+    rubric = Rubric([Criterion(requirement="Polite.")])
+    result = evaluate_sync(_dataset(rubric), grader)
+    assert (result.n_ties, result.n_verdicts) == (4, 4)
+
+
+def test_a_batch_shows_its_progress_and_its_store(folder, capsys):
+    seen = []
+    result = evaluate_sync(
+        _dataset(_rubric()), _grader(a=verdicts), store=str(folder / "other.db"), listener=seen.append
+    )
+    assert (folder / "other.db").is_file()
+    assert result.store == str(folder / "other.db")
+    config = EvalConfig(show_progress=True, experiment_name="e")
+    assert EvalRunner(_dataset(_rubric()), _grader(a=verdicts), config).run_sync().successful_items == 4
+    from assay.engine.progress import Progress
+    from assay.rubric.batch import _told
+
+    _told(Progress(done=3, failed=1, total=4))
+    assert "graded 3 of 4, 1 failed" in capsys.readouterr().err
+
+
+def test_an_empty_dataset_is_refused():
+    with pytest.raises(SpecError, match="no items"):
+        EvalRunner(RubricDataset(rubric=_rubric()), _grader(a=verdicts))
+
+
+def test_the_public_names_are_all_there():
+    import assay.rubric
+
+    assert sorted(assay.rubric._HOMES) == sorted(assay.rubric.__all__) == sorted(dir(assay.rubric))
+    for name in assay.rubric.__all__:
+        assert getattr(assay.rubric, name) is not None
+    assert not hasattr(assay.rubric, "no_such_name")

@@ -1,0 +1,59 @@
+"""The models behind a panel."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from assay.errors import SpecError
+from assay.judging.reports import TokenUsage
+from assay.rubric import LLMConfig
+from assay.rubric.clients import Clients, connection_of
+from assay.types import Request
+
+
+def test_a_config_brings_its_own_key_address_limits_and_retries(monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(SpecError, match="OPENAI_API_KEY"):
+        connection_of(LLMConfig("openai/gpt-5-mini"))
+    config = LLMConfig(
+        "openai/gpt-5-mini",
+        api_key="sk-1",
+        api_base="http://localhost:1/v1",
+        max_parallel_requests=3,
+        max_retries=0,
+        timeout=5.0,
+    )
+    made = connection_of(config)
+    assert (made.limits.concurrent, made.retry.max_retries) == (3, 0)
+    assert made.identity["endpoint"].startswith("http://localhost:1/v1")
+
+
+def test_a_key_or_a_timeout_needs_a_provider(judge):
+    with pytest.raises(SpecError, match="api_key and api_base"):
+        connection_of(LLMConfig(judge("MET"), api_key="sk-1"))
+    with pytest.raises(SpecError, match="timeout"):
+        connection_of(LLMConfig(judge("MET"), timeout=3.0))
+
+
+def test_calls_at_the_same_time_share_their_connections(judge):
+    clients = Clients({"a": LLMConfig(judge("MET"))})
+
+    async def use():
+        async with clients.asking() as one, clients.asking() as other:
+            question = Request(messages=({"role": "user", "content": "?"},))
+            replies = await asyncio.gather(one(question, "a"), other(question, "a"))
+            assert len(clients._open) == 1
+        assert not clients._open
+        return [reply.text for reply in replies]
+
+    assert len(asyncio.run(use())) == 2
+
+
+def test_a_cost_is_known_only_where_every_price_is(monkeypatch, judge):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    clients = Clients({"gpt": LLMConfig("openai/gpt-4.1-mini"), "own": LLMConfig(judge("MET"))})
+    usage = TokenUsage(prompt_tokens=1_000_000)
+    assert clients.cost_usd({"gpt": usage}) > 0
+    assert clients.cost_usd({"gpt": usage, "own": usage}) is None

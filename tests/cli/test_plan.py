@@ -16,7 +16,7 @@ definition:
   scorers:
     - type: model_as_a_judge_scorer
       model_key: stub
-      user_prompt: "[[reply: 80]] Rate {{ model_output }} for {{ sample.question }}"
+      user_prompt: "[[reply: 80]] Rate {{ model_output }} to {{ input_prompt }}"
       score_min: 0
       score_max: 100
 """
@@ -110,16 +110,20 @@ def test_an_unknown_price_is_unknown_not_zero(cli, live):
 
 
 def test_judges_are_counted_apart(cli, live, loopback):
-    live(6, task=JUDGED)
+    project = live(6, task=JUDGED)
     plan = planned(cli)
     assert {model["purpose"]: model["calls"] for model in plan["models"]} == {"answer": 6, "judge": 6}
     assert loopback.stats()["served"] == 0
+    cli("run", "task.yaml", "--model", "stub")
+    other = JUDGED.replace("display_name", "description: x\ndisplay_name").replace("key: live", "key: other")
+    (project.folder / "task.yaml").write_text(other)
+    assert {model["purpose"]: model["cached"] for model in planned(cli)["models"]} == {"answer": 6, "judge": 6}
 
 
 def test_a_judge_over_recorded_answers_needs_no_other_model(cli, live, loopback):
     project = live(1, task=JUDGED)
     task = JUDGED[: JUDGED.index("  solver")] + "  solver: {type: pass_through_solver, trace_column: output}\n"
-    project.write("task.yaml", task + JUDGED[JUDGED.index("  scorers") :])
+    project.write("task.yaml", task + JUDGED[JUDGED.index("  scorers") :].replace("input_prompt", "sample.question"))
     project.write("data.jsonl", [{"question": "q", "output": "a"}, {"question": "q", "output": "b"}, {"question": "q"}])
     said = cli("plan", "task.yaml", "--json")
     assert said.code == 0, said.err

@@ -92,6 +92,7 @@ def test_a_judge_that_is_not_as_it_was_is_refused(cli, live, loopback, how):
     assert said.code == 2
     assert "model_as_a_judge_scorer asks a model and is not as it was" in said.err
     assert "use `assay run`" in said.err
+    assert [run["status"] for run in cli("runs", "--json").lines] == ["completed"], "nothing was begun"
     assert loopback.stats()["served"] == served
 
 

@@ -50,3 +50,12 @@ def test_a_model_that_is_not_there_is_told_before_anything_is_asked(cli, live, l
     assert said.code == 2
     assert words in said.err
     assert loopback.stats()["served"] == 0
+
+
+def test_what_an_endpoint_made_us_leave_out_is_told(cli, live, loopback):
+    live(3)
+    loopback.configure(reject_parameter="temperature")
+    said = cli("run", "task.yaml", "--model", "stub")
+    assert said.code == 0, said.err
+    assert "note: " in said.err
+    assert "temperature" in said.err

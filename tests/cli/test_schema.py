@@ -23,11 +23,9 @@ def test_there_are_tasks_that_ship():
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_tasks_that_ship_are_valid_with_their_parameters_filled_in(cli, task):
-    text = task.read_text()
-    for parameter in yaml.safe_load(text).get("config_spec", ()):
-        text = text.replace(f"<< config.{parameter['key']} >>", parameter["default_value"])
-    assert list(Draft202012Validator(cli("schema").json).iter_errors(yaml.safe_load(text))) == []
+def test_tasks_that_ship_are_valid(cli, task):
+    problems = Draft202012Validator(cli("schema").json).iter_errors(yaml.safe_load(task.read_text()))
+    assert list(problems) == []
 
 
 @pytest.mark.parametrize(

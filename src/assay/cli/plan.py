@@ -33,7 +33,7 @@ def command(file: Path, *, as_json: bool, store: str | None, **given: Any) -> No
 
     Prints the calls that are left, those already paid for, tokens and money (low, expected, high), the time at the
     model's limits, and what has changed since the last run. Asks no model. Of a conversation only the first question
-    can be counted; judges are counted as if answers were empty until the answers are there.
+    can be counted; judges are counted with short answers until the answers are there.
 
     \b
     Examples:

@@ -27,7 +27,9 @@ def run_file(path: Path, options: Options, *, listener: Listener = silent) -> tu
     plan = prepare(path, registry(), options)
     store = open_store(options.store or default_location(plan.loaded.document.root))
     try:
-        return run_task(plan, store, listener=listener), tuple(plan.loaded.notes)
+        report = run_task(plan, store, listener=listener)
+        changed = [note for connection in plan.connections.values() for note in connection.notes]
+        return report, (*plan.loaded.notes, *(Problem(message=note) for note in dict.fromkeys(changed)))
     finally:
         store.close()
 
@@ -43,7 +45,7 @@ def run(
 ) -> Result:
     """Run a task file and give its numbers; the same as `assay run`.
 
-    More options by name: `seed`, `fresh`, `allow_outside`.
+    More options by name: `model`, `seed`, `fresh`, `allow_outside`, `max_cost`, `max_concurrency`, `cache_policy`.
     """
     options = Options(
         dataset=None if dataset is None else Path(dataset), config=config or {}, limit=limit, store=store, **more

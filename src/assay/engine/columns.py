@@ -18,7 +18,7 @@ from assay.template import check_syntax, columns_read, has_placeholder
 
 def column_problems(loaded: LoadedTask, rows: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
     """A problem for every template that cannot work, or reads a column which none of the rows has."""
-    there = {name for row in rows for name in row}
+    there = list(dict.fromkeys(name for row in rows for name in row))
     sources = loaded.document.sources
     for text in _texts(loaded):
         if has_placeholder(text):

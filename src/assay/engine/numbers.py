@@ -35,7 +35,8 @@ def scorer_report(
         address = f"{scorer.key}/{metric.key}"
         result = compute(metric.kind, metric.settings, table, seed=seed, address=address)
         result = _with_unbiased(metric, table, result, seed=seed, address=address)
-        result = _with_bounds(result, metric, scorer, n_failed)
+        # of several trials some may have failed and others not: no bound is worth its name then
+        result = _with_bounds(result, metric, scorer, n_failed if trials is None else 0)
         reports.append(MetricReport(key=metric.key, type=metric.kind.name, result=result))
     return ScorerReport(
         key=scorer.key,

@@ -21,7 +21,7 @@ from assay.model.limit import estimate_tokens
 from assay.store import evidence, runs
 from assay.store.calls import reply_tokens
 from assay.store.store import Store
-from assay.types import CallPurpose, Failure, Reply, Request, Rows, Usage
+from assay.types import CallPurpose, Failure, Reply, Request, Rows, Solution, Trace, Usage
 
 SECONDS_A_CALL = 2.0
 """What a call is taken to last where no limit says how fast calls may go."""
@@ -155,26 +155,35 @@ async def _ask_once(work: Work, occurrences: Occurrences, cell: Cell) -> None:
     """Let the solver and every judge put their first question; an answer that is not known is taken to be empty."""
     ask = CellAsk(work, occurrences, cell)
     rows = Rows(positions=(cell.position,), ids=(cell.sample_id,), samples=(cell.sample,))
-    answer: str = ""
+    answer, traces = "", rows.traces
     solver = work.solver
     if solver is not None and solver.kind.live:
         try:
             solution = await solver.kind.function(solver.settings, rows, ask)
-            answer = getattr(solution, "answer", "")
         except CallError:
-            pass
+            solution = _stand_in(cell)
+        if isinstance(solution, Failure):
+            return
+        answer, traces = solution.answer, (solution.trace,)
     elif solver is not None:
         rows, failures = solver.kind.function(solver.settings, rows)
         if failures:
             return
-        answer = rows.answers[0] if rows.answers else ""
-    judged = Rows(positions=rows.positions, ids=rows.ids, samples=rows.samples, answers=(answer,), traces=rows.traces)
+        answer, traces = rows.answers[0] if rows.answers else "", rows.traces
+    judged = Rows(positions=rows.positions, ids=rows.ids, samples=rows.samples, answers=(answer,), traces=traces)
     for scorer in work.scorers:
         if scorer.kind.live:
             try:
                 await scorer.kind.function(scorer.settings, judged, ask)
             except CallError:
                 continue
+
+
+def _stand_in(cell: Cell) -> Solution:
+    """A short answer where there is none yet; no two are alike, or one verdict would seem to do for all."""
+    answer = f"{cell.position}"
+    items = tuple({"type": "message", "role": role, "content": answer} for role in ("user", "assistant"))
+    return Solution(answer=answer, trace=Trace(items))
 
 
 def _model_plan(

@@ -41,6 +41,7 @@ def rescore(path: Path, registry: Registry, store: Store, record: RunRecord, **h
     before = orjson.loads(record.spec)
     if _trials(before) != (repeated.num_trials if repeated else 1):
         raise SpecError(f"run {record.id} has {_trials(before)} trials a sample, the task another number")
+    _refuse_changed_judges(loaded, record, before)
     made = runs.start(store, _new_run(loaded, record, before))
     with store.begin() as connection:
         evidence.copy_samples(connection, record.rows_of, made.no)
@@ -94,16 +95,22 @@ def _trace(sample: StoredSample) -> Trace:
     return Trace(({"type": "message", "role": "assistant", "content": sample.output or ""},))
 
 
-def _carry_judges_over(loaded: LoadedTask, store: Store, record: RunRecord, made: RunRecord) -> None:
-    """A judge that is as it was keeps its scores; one that is not cannot be asked here."""
-    before = orjson.loads(record.spec)
+def _refuse_changed_judges(loaded: LoadedTask, record: RunRecord, before: Any) -> None:
+    """A judge that is not as it was would have to be asked, which is not done here."""
     old, new = _scorers(before["task"]), _scorers(loaded.resolved)
+    for scorer in loaded.scorers:
+        known = scorer.key in before["scorers"] and old.get(scorer.key) == new.get(scorer.key)
+        if scorer.kind.live and not known:
+            message = f"{scorer.key} asks a model and is not as it was in run {record.id}: use `assay run`"
+            raise SpecError(problem_in(loaded.document.sources, message, scorer.place))
+
+
+def _carry_judges_over(loaded: LoadedTask, store: Store, record: RunRecord, made: RunRecord) -> None:
+    """A judge that is as it was keeps its scores."""
+    before = orjson.loads(record.spec)
     for slot, scorer in enumerate(loaded.scorers, start=1):
         if not scorer.kind.live:
             continue
-        if scorer.key not in before["scorers"] or old.get(scorer.key) != new.get(scorer.key):
-            message = f"{scorer.key} asks a model and is not as it was in run {record.id}: use `assay run`"
-            raise SpecError(problem_in(loaded.document.sources, message, scorer.place))
         source = (record.rows_of, before["scorers"].index(scorer.key) + 1)
         with store.begin() as connection:
             evidence.copy_scores(connection, source, (made.no, slot))

@@ -13,6 +13,9 @@ from assay.spec.task import DatasetFile, Task
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
+_PLACEHOLDER = {"type": "string", "pattern": "^<< config\\.[a-zA-Z0-9_-]+ >>$"}
+
+
 def task_schema(registry: Registry) -> dict[str, Any]:
     """The schema of task files."""
     made = _Schema(Task, "task")
@@ -25,6 +28,7 @@ def task_schema(registry: Registry) -> dict[str, Any]:
     definition["scorers"] = {"type": "array", "items": scorers}
     definition["solver"] = made.union(registry.solvers)
     definition["dataset"] = _dataset_reference(made.union(registry.sources))
+    made.allow_placeholders()
     made.schema["properties"]["config_spec"] = {"type": "array", "items": made.models(PARAMETERS.values())}
     return made.schema
 
@@ -69,6 +73,14 @@ class _Schema:
 
     def definition(self, reference: dict[str, Any]) -> Any:
         return self.definitions[reference["$ref"].removeprefix("#/$defs/")]
+
+    def allow_placeholders(self) -> None:
+        """Let every field of the definition be a parameter of the task instead of a value; its type stays fixed."""
+        for definition in self.definitions.values():
+            for name, field in definition.get("properties", {}).items():
+                is_text = field.get("type") == "string" and "enum" not in field
+                if name != "type" and not is_text:
+                    definition["properties"][name] = {"anyOf": [field, _PLACEHOLDER]}
 
     def _reference(self, model: type[BaseModel]) -> dict[str, Any]:
         schema = _of(model)

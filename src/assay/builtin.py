@@ -23,8 +23,7 @@ def registry(*, plugins: bool = True) -> Registry:
         (made.scorers, SCORERS),
         (made.metrics, METRICS),
     ):
-        for kind in kinds:
-            shelf.add(kind)
+        shelf.add_all(kinds)
     if plugins:
         add_plugins(made)
     return made

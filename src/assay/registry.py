@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, get_args
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 from assay.errors import SpecError
 
@@ -46,20 +47,59 @@ class Kind:
         return (self.settings.__doc__ or "").strip().split("\n")[0]
 
 
+class Kinds(Sequence[Kind]):
+    """Kinds by name and module, each loaded when it is first wanted: a run pays only for what its task names."""
+
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        self.modules = dict(modules)
+
+    def load(self, name: str) -> Kind:
+        """The kind of that name: its module's KIND."""
+        kind: Kind = import_module(self.modules[name]).KIND
+        return kind
+
+    @overload
+    def __getitem__(self, place: int) -> Kind: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Kind]: ...
+
+    def __getitem__(self, place: int | slice) -> Kind | Sequence[Kind]:
+        names = list(self.modules)[place]
+        return self.load(names) if isinstance(names, str) else [self.load(name) for name in names]
+
+    def __len__(self) -> int:
+        return len(self.modules)
+
+
 class Shelf(Mapping[str, Kind]):
     """The kinds of one sort, by name."""
 
     def __init__(self, sort: str) -> None:
         self.sort = sort
-        self._kinds: dict[str, Kind] = {}
+        self._kinds: dict[str, Kind | Kinds] = {}
 
     def add(self, kind: Kind) -> None:
-        if kind.name in self._kinds:
-            raise SpecError(f'there is already a {self.sort} named "{kind.name}"')
-        self._kinds[kind.name] = kind
+        """Take one more kind."""
+        self._put(kind.name, kind)
+
+    def add_all(self, kinds: Iterable[Kind]) -> None:
+        """Take several; those that are loaded by name stay unloaded until they are wanted."""
+        if isinstance(kinds, Kinds):
+            for name in kinds.modules:
+                self._put(name, kinds)
+        else:
+            for kind in kinds:
+                self.add(kind)
+
+    def _put(self, name: str, kind: Kind | Kinds) -> None:
+        if name in self._kinds:
+            raise SpecError(f'there is already a {self.sort} named "{name}"')
+        self._kinds[name] = kind
 
     def __getitem__(self, name: str) -> Kind:
-        return self._kinds[name]
+        found = self._kinds[name]
+        return found.load(name) if isinstance(found, Kinds) else found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kinds)

@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-from assay.metric import (
-    binary_classification,
-    brier,
-    cohens_kappa,
-    f1_score,
-    frequency,
-    matthews_corrcoef,
-    maximum,
-    mean,
-    median,
-    minimum,
-    multiclass_classification,
-    percentile,
-    precision,
-    recall,
-    std_dev,
-    weighted_average,
-)
-from assay.registry import Kind
+from assay.registry import Kinds
 
-KINDS: tuple[Kind, ...] = (
-    mean.KIND,
-    maximum.KIND,
-    minimum.KIND,
-    std_dev.KIND,
-    median.KIND,
-    percentile.KIND,
-    frequency.KIND,
-    weighted_average.KIND,
-    recall.KIND,
-    precision.KIND,
-    f1_score.KIND,
-    binary_classification.KIND,
-    multiclass_classification.KIND,
-    cohens_kappa.KIND,
-    matthews_corrcoef.KIND,
-    brier.KIND,
+KINDS = Kinds(
+    {
+        "mean": "assay.metric.mean",
+        "max": "assay.metric.maximum",
+        "min": "assay.metric.minimum",
+        "std_dev": "assay.metric.std_dev",
+        "median": "assay.metric.median",
+        "percentile": "assay.metric.percentile",
+        "frequency": "assay.metric.frequency",
+        "weighted_average": "assay.metric.weighted_average",
+        "recall": "assay.metric.recall",
+        "precision": "assay.metric.precision",
+        "f1_score": "assay.metric.f1_score",
+        "binary-classification": "assay.metric.binary_classification",
+        "multiclass-classification": "assay.metric.multiclass_classification",
+        "cohens_kappa": "assay.metric.cohens_kappa",
+        "matthews_corrcoef": "assay.metric.matthews_corrcoef",
+        "brier": "assay.metric.brier",
+    }
 )

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-from assay.scorer import (
-    bleu,
-    choice,
-    contains,
-    exact,
-    function_calls,
-    judge_classifier,
-    judge_scorer,
-    labeler,
-    numeric,
-    regex,
-    rubric,
-    schema,
-)
+from assay.registry import Kinds
 
-KINDS = (
-    exact.KIND,
-    choice.KIND,
-    contains.KIND,
-    regex.KIND,
-    numeric.KIND,
-    schema.KIND,
-    bleu.KIND,
-    function_calls.KIND,
-    judge_classifier.KIND,
-    judge_scorer.KIND,
-    labeler.KIND,
-    rubric.KIND,
+KINDS = Kinds(
+    {
+        "string_equals": "assay.scorer.exact",
+        "string_equals_mcqa": "assay.scorer.choice",
+        "contains": "assay.scorer.contains",
+        "regex": "assay.scorer.regex",
+        "numeric_equals": "assay.scorer.numeric",
+        "json_schema": "assay.scorer.schema",
+        "bleu": "assay.scorer.bleu",
+        "function_call_coverage": "assay.scorer.function_calls",
+        "model_as_a_judge_classifier": "assay.scorer.judge_classifier",
+        "model_as_a_judge_scorer": "assay.scorer.judge_scorer",
+        "labeler_via_model": "assay.scorer.labeler",
+        "rubric": "assay.scorer.rubric",
+    }
 )

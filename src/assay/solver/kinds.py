@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from assay.solver import grouped, multi_turn, pass_through, single_turn
+from assay.registry import Kinds
 
-KINDS = (pass_through.KIND, single_turn.KIND, multi_turn.KIND, grouped.KIND)
+KINDS = Kinds(
+    {
+        "pass_through_solver": "assay.solver.pass_through",
+        "single_turn_solver": "assay.solver.single_turn",
+        "multi_turn_solver": "assay.solver.multi_turn",
+        "grouped_single_turn_solver": "assay.solver.grouped",
+    }
+)

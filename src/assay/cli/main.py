@@ -19,6 +19,7 @@ COMMANDS = {
     "check": "Find everything wrong with task files, without running them.",
     "plan": "Say what a run would do and cost, before anything is spent.",
     "run": "Run a task and print its numbers with their intervals.",
+    "grade": "Grade texts by a rubric with one judge or a panel.",
     "rescore": "Score the stored answers of a run with other scorers; asks no model.",
     "runs": "List the runs in the store.",
     "show": "Print the numbers of a run again.",

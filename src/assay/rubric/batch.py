@@ -23,7 +23,8 @@ from assay.errors import SpecError
 from assay.judging.outcome import outcome_of, report_from
 from assay.judging.panel import Judge, Rules, grade
 from assay.judging.question import Submission
-from assay.judging.reports import TokenUsage
+from assay.judging.reports import TokenUsage, mean_of
+from assay.judging.total import total
 from assay.registry import Kind
 from assay.rubric.clients import connected, here
 from assay.rubric.config import EvalConfig
@@ -147,6 +148,8 @@ class EvalRunner:
             n_cached=report.n_cached,
             n_ties=sum(each.by_tie for each in graded),
             n_verdicts=len(graded),
+            mean_score=next(iter(report.scorers[0].metrics[0].result.values.values())),
+            mean_continuous=_continuous(results, rules),
             judge_failures=failures,
             warnings=warnings,
             store=location,
@@ -275,6 +278,17 @@ def _loaded(name: str, dataset: LoadedDataset, scorer: LoadedScorer) -> LoadedTa
     return LoadedTask(
         task=task, document=document, dataset=dataset, solver=None, scorers=(scorer,), config={}, resolved={}
     )
+
+
+def _continuous(results: Sequence[ItemResult], rules: Rules) -> float | None:
+    """The mean score with every panel's mean in place of the nearest option."""
+    scoring = replace(rules.scoring, score_value="continuous")
+    scores: list[float | None] = []
+    for result in results:
+        if result.report is not None:
+            criteria = [each.criterion for each in result.report.report]
+            scores.append(total(criteria, [each.verdict for each in result.report.report], scoring).score)
+    return mean_of(scores)
 
 
 def _judge_failures(reports: Sequence[Any]) -> dict[str, tuple[int, int]]:

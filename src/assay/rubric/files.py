@@ -42,19 +42,27 @@ def read_dataset(path: Path, rubric: Rubric | None) -> RubricDataset:
         from assay.spec.load import load_document
 
         return _dataset(load_document(path, strict=False), (), rubric)
-    content = _content(path)
     if suffix == ".json":
-        return _dataset(_json(path, content), (), rubric)
+        return _dataset(_json(path, _content(path)), (), rubric)
+    return _dataset(_rows_document(path, _table(path)), (), rubric)
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a JSONL, CSV or Parquet file."""
+    return [dict(row) for row in _table(path).rows]
+
+
+def _table(path: Path) -> _Table:
     readers: dict[str, Callable[[Path, bytes], _Table]] = {
         ".jsonl": _jsonl,
         ".ndjson": _jsonl,
         ".csv": _csv,
         ".parquet": _parquet,
     }
+    suffix = path.suffix.lower()
     if suffix not in readers:
         raise SpecError(f"{shown(path)}: a dataset is a .json, .yaml, .jsonl, .csv or .parquet file")
-    table = readers[suffix](path, content)
-    return _dataset(_rows_document(path, table), (), rubric)
+    return readers[suffix](path, _content(path))
 
 
 def _content(path: Path) -> bytes:

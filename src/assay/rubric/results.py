@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from assay.judging.reports import EnsembleEvaluationReport, TokenUsage
 from assay.rubric.dataset import DataItem
+from assay.types import MetricValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +23,10 @@ class ItemResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalResult:
-    """A graded dataset. `n_cached` items cost nothing, because all their votes were there."""
+    """A graded dataset. `n_cached` items cost nothing, because all their votes were there.
+
+    `n_ties` of the `n_verdicts` were decided by a tie; `mean_continuous` is the mean score without snapping to options.
+    """
 
     run: str
     item_results: tuple[ItemResult, ...]
@@ -31,6 +35,8 @@ class EvalResult:
     n_cached: int = 0
     n_ties: int = 0
     n_verdicts: int = 0
+    mean_score: MetricValue | None = None
+    mean_continuous: float | None = None
     judge_failures: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     store: str = ""
@@ -54,6 +60,11 @@ class EvalResult:
     def errors(self) -> tuple[tuple[int, str], ...]:
         """The items without a score, and why."""
         return tuple((result.item_idx, result.error) for result in self.item_results if result.error is not None)
+
+    @property
+    def tie_share(self) -> float | None:
+        """The share of verdicts that a tie decided."""
+        return self.n_ties / self.n_verdicts if self.n_verdicts else None
 
     def get_scores(self) -> list[float | None]:
         """The score of every item, in order."""

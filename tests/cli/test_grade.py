@@ -1,0 +1,89 @@
+"""`assay grade`: texts, a rubric and judges, as a person uses them."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.cli.grade import panel_of
+
+RUBRIC = """
+- {name: polite, requirement: Is polite.}
+- {name: style, requirement: How is the style?, options: [{label: Poor, value: 0}, {label: Fine, value: 0.8}]}
+"""
+
+
+def _met(word):
+    return {"explanation": "e", "criterion_status": word}
+
+
+@pytest.fixture
+def graded(project):
+    project.write("rubric.yaml", RUBRIC)
+    style = {"match": "How is the style?", "reply": "Fine"}
+    project.write("kind.jsonl", [style, {"match": "Is polite.", "reply": _met("MET")}])
+    project.write("strict.jsonl", [style, {"match": "Is polite.", "reply": _met("UNMET")}])
+    project.write("essays/one.txt", "Good day to you.")
+    project.write("essays/two.txt", "Good evening.")
+    return project
+
+
+def test_a_folder_is_graded_into_a_table_that_fits(graded):
+    outcome = graded.assay("grade", "rubric.yaml", "essays", "--judge", "scripted/kind.jsonl", "--seed", "1")
+    assert outcome.code == 0, outcome.err
+    assert "one.txt" in outcome.out
+    assert "MET" in outcome.out
+    assert "Fine" in outcome.out
+    assert "mean score 0.900" in outcome.out
+    assert max(map(len, outcome.out.splitlines())) <= 80
+    again = graded.assay("grade", "rubric.yaml", "essays", "--judge", "scripted/kind.jsonl", "--seed", "1", "--json")
+    assert again.json["n_cached"] == 2
+    assert again.json["usage"]["prompt_tokens"] == 0
+    assert again.json["items"][0]["criteria"]["style"]["label"] == "Fine"
+    samples = graded.assay("samples", "--json").lines
+    assert [sample["sample"]["description"] for sample in samples] == ["one.txt", "two.txt"]
+
+
+def test_a_panel_with_weights_says_how_often_a_tie_decided(graded):
+    judges = ("--judge", "scripted/kind.jsonl", "--judge", "scripted/strict.jsonl")
+    outcome = graded.assay("grade", "rubric.yaml", "essays", *judges, "--seed", "1")
+    assert outcome.code == 0, outcome.err
+    assert "UNMET" in outcome.out
+    assert "50.0% of the verdicts were decided by a tie" in outcome.out
+    assert "note: a panel with an even number of judges" in outcome.err
+    heavier = ("--judge", "scripted/kind.jsonl:2", "--judge", "scripted/strict.jsonl", "--aggregation", "weighted")
+    said = graded.assay("grade", "rubric.yaml", "essays", *heavier, "--seed", "1", "--json", "-q").json
+    assert said["score"]["value"] == pytest.approx(0.9)
+    assert said["tie_share"] == 0.0
+
+
+def test_a_judge_that_cannot_be_read_fails_the_items(graded):
+    graded.write("mute.jsonl", [{"reply": "hm"}])
+    outcome = graded.assay("grade", "rubric.yaml", "essays", "--judge", "scripted/mute.jsonl", "--seed", "1")
+    assert outcome.code == 3
+    assert "failed" in outcome.out
+    broken = graded.assay("grade", "rubric.yaml", "essays", "--judge", "scripted/mute.jsonl", "--seed", "1", "--json")
+    assert "no judge could be asked" in broken.json["items"][0]["error"]
+    wrong = graded.assay("grade", "rubric.yaml", "essays", "--judge", "scripted/mute.jsonl", "--aggregation", "bogus")
+    assert wrong.code == 2
+    assert "bogus" in wrong.err
+
+
+def test_many_criteria_are_numbered(graded):
+    names = [f"a criterion with a long name {n}" for n in range(6)]
+    graded.write("rubric.yaml", "".join(f"- {{name: {name}, requirement: Is polite.}}\n" for name in names))
+    graded.write("essays.csv", "text\n" + "".join(f"text {n}\n" for n in range(50)))
+    outcome = graded.assay("grade", "rubric.yaml", "essays.csv", "--judge", "scripted/kind.jsonl", "--prompt", "Write.")
+    assert outcome.code == 0, outcome.err
+    assert "  6  a criterion with a long name 5" in outcome.out
+    assert "... and 10 more" in outcome.out
+    assert max(map(len, outcome.out.splitlines())) <= 80
+
+
+def test_judges_are_read_with_their_weights():
+    specs = panel_of(("a/b:0.5", "ollama/qwen2.5:7b", "a/b", "scripted/x:nan"))
+    assert [(spec.judge_id, spec.weight) for spec in specs] == [
+        ("a/b", 0.5),
+        ("ollama/qwen2.5:7b", 1.0),
+        ("a/b#2", 1.0),
+        ("scripted/x:nan", 1.0),
+    ]

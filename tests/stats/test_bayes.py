@@ -120,8 +120,8 @@ def test_no_resample_is_undefined() -> None:
     assert np.all(np.isfinite(drawn))
 
 
-def test_the_pseudo_items_weigh_one_and_a_half_in_all_and_spread_evenly() -> None:
-    sums = bayes._pseudo_items(20_000, 2, rng())
+def test_thepseudo_table_weigh_one_and_a_half_in_all_and_spread_evenly() -> None:
+    sums = bayes.pseudo_table(20_000, 2, rng())
     hits, truth, predicted = np.split(sums, 3, axis=1)
     assert truth.sum(axis=1) == pytest.approx(predicted.sum(axis=1))
     assert truth.sum(axis=1).mean() == pytest.approx(1.5, abs=0.03)

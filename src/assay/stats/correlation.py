@@ -12,20 +12,23 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from assay.stats.bootstrap import t_value
 from assay.stats.interval import no_interval
-from assay.stats.units import FloatArray
-from assay.types import Interval, MetricValue
+from assay.stats.jackknife import METHOD, LeftOut, fisher_interval
+from assay.stats.units import Clusters, FloatArray, IntArray
+from assay.types import MetricValue
 
 LEAST = 4
 CHUNK_NUMBERS = 2_000_000
-METHOD = "jackknife_fisher_z"
 
 Name = Literal["pearson", "spearman", "kendall"]
 
 
-def correlation(x: npt.ArrayLike, y: npt.ArrayLike, name: Name = "pearson", *, level: float = 0.95) -> MetricValue:
+def correlation(
+    x: npt.ArrayLike, y: npt.ArrayLike, name: Name = "pearson", clusters: Clusters = None, *, level: float = 0.95
+) -> MetricValue:
     """Pearson's r, Spearman's rho or Kendall's tau-b of pairs, with a jackknife interval on Fisher's z.
+
+    With clusters, whole clusters are left out in turn.
 
     >>> value = correlation([1, 2, 3, 4, 5], [2, 1, 4, 3, 5], "kendall")
     >>> round(value.value, 3)
@@ -37,72 +40,74 @@ def correlation(x: npt.ArrayLike, y: npt.ArrayLike, name: Name = "pearson", *, l
         return MetricValue(value=None, n=n, reason=f"a correlation needs at least {LEAST} pairs")
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return MetricValue(value=None, n=n, reason="one side has equal values only")
-    order = np.lexsort((second, first))
+    keys = (second, first) if clusters is None else (second, first, clusters)
+    order = np.lexsort(keys)
+    starts = np.arange(n) if clusters is None else _starts(clusters[order])
     first, second = (first - first.min()) / np.ptp(first), (second - second.min()) / np.ptp(second)
-    estimate, without_one = _ESTIMATES[name](first[order], second[order])
-    return MetricValue(value=estimate, n=n, interval=_interval(estimate, without_one, level))
+    estimate, without = _ESTIMATES[name](first[order], second[order], starts)
+    if len(starts) < LEAST:
+        why = f"needs at least {LEAST} clusters"
+        return MetricValue(value=estimate, n=n, interval=no_interval(why, level=level, method=METHOD))
+    left = LeftOut(estimate=estimate, without=without, clustered=len(starts) < n)
+    return MetricValue(value=estimate, n=n, interval=fisher_interval(left, level=level))
 
 
-def _interval(estimate: float, without_one: FloatArray, level: float) -> Interval:
-    edge = 1 - 1e-12
-    if abs(estimate) >= edge or not np.all(np.abs(without_one) < edge):
-        return no_interval("perfect, or perfect or undefined without one of the pairs", level=level, method=METHOD)
-    n = len(without_one)
-    z = np.arctanh(without_one)
-    error = float(np.sqrt((n - 1) / n * np.sum((z - z.mean()) ** 2)))
-    if error <= 1e-12:
-        return no_interval("leaving out any pair changes nothing", level=level, method=METHOD)
-    half = t_value(level, n - 1) * error
-    centre = np.arctanh(estimate)
-    return Interval(
-        low=float(np.tanh(centre - half)),
-        high=float(np.tanh(centre + half)),
-        method=METHOD,
-        level=level,
-    )
+def _starts(clusters: npt.NDArray[np.integer]) -> IntArray:
+    return np.flatnonzero(np.concatenate(([True], clusters[1:] != clusters[:-1])))
 
 
-def _pearson(x: FloatArray, y: FloatArray) -> tuple[float, FloatArray]:
-    n = len(x)
+def _pearson(x: FloatArray, y: FloatArray, starts: IntArray) -> tuple[float, FloatArray]:
+    n, size = len(x), np.diff(np.append(starts, len(x)))
     dx, dy = x - x.mean(), y - y.mean()
-    # Leaving out one value takes its square, and the square of the shift of the mean, from the sums.
-    without = n / (n - 1)
-    xx, yy, xy = dx @ dx, dy @ dy, dx @ dy
-    left = (xy - without * dx * dy, xx - without * dx**2, yy - without * dy**2)
-    return float(xy / np.sqrt(xx * yy)), _quotient(*left)
+    sx, sy, xx, yy, xy = (np.add.reduceat(part, starts) for part in (dx, dy, dx**2, dy**2, dx * dy))
+    # The deviations sum to 0, so those left have the sum -s of the cluster that is out.
+    rest = np.maximum(n - size, 1)
+    left = (xy.sum() - xy - sx * sy / rest, xx.sum() - xx - sx**2 / rest, yy.sum() - yy - sy**2 / rest)
+    return float(xy.sum() / np.sqrt(xx.sum() * yy.sum())), _quotient(*left)
 
 
-def _spearman(x: FloatArray, y: FloatArray) -> tuple[float, FloatArray]:
-    n = len(x)
-    rank_x, rank_y = _ranks(x), _ranks(y)
-    estimate, _ = _pearson(rank_x, rank_y)
+def _spearman(x: FloatArray, y: FloatArray, starts: IntArray) -> tuple[float, FloatArray]:
+    n, size = len(x), np.diff(np.append(starts, len(x)))
+    member = np.repeat(np.arange(len(starts)), size)
+    sides = [(_ranks(values), np.unique(values, return_inverse=True)[1]) for values in (x, y)]
+    estimate, _ = _pearson(sides[0][0], sides[1][0], np.arange(n))
     parts = []
-    for rows in _chunks(n):
-        # Without value i the ranks above it fall by one, those tied with it by a half.
-        left_x = rank_x - 0.5 - np.sign(x - x[rows, None]) / 2
-        left_y = rank_y - 0.5 - np.sign(y - y[rows, None]) / 2
-        mask = np.ones_like(left_x)
-        mask[np.arange(len(rows)), rows] = 0.0
-        middle = n / 2
-        dx, dy = (left_x - middle) * mask, (left_y - middle) * mask
+    for groups in _chunks(len(starts), n):
+        kept = member != groups[:, None]
+        middle = (n - size[groups, None] + 1) / 2
+        dx, dy = ((ranks - _fall(codes, member, groups) - middle) * kept for ranks, codes in sides)
         parts.append(_quotient((dx * dy).sum(axis=1), (dx**2).sum(axis=1), (dy**2).sum(axis=1)))
     return estimate, np.concatenate(parts)
 
 
-def _kendall(x: FloatArray, y: FloatArray) -> tuple[float, FloatArray]:
-    agree, apart_x, apart_y = (np.concatenate(parts) for parts in zip(*_signs(x, y), strict=True))
-    # Each pair was counted from both its ends; leaving out one value takes its pairs away.
-    sums = [float(part.sum()) / 2 for part in (agree, apart_x, apart_y)]
-    without = (total - part for total, part in zip(sums, (agree, apart_x, apart_y), strict=True))
-    return sums[0] / float(np.sqrt(sums[1] * sums[2])), _quotient(*without)
+def _fall(codes: IntArray, member: IntArray, groups: IntArray) -> FloatArray:
+    """By how much each rank falls without a group: by one for each of its values below, a half for each tie."""
+    distinct = int(codes.max()) + 1
+    inside = (member >= groups[0]) & (member <= groups[-1])
+    places = (member[inside] - groups[0]) * distinct + codes[inside]
+    counts = np.bincount(places, minlength=len(groups) * distinct).reshape(len(groups), distinct)
+    return np.asarray((np.cumsum(counts, axis=1) - counts / 2)[:, codes])
 
 
-def _signs(x: FloatArray, y: FloatArray) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
+def _kendall(x: FloatArray, y: FloatArray, starts: IntArray) -> tuple[float, FloatArray]:
+    found = _signs(x, y)
+    # Each pair was counted from both its ends; leaving out a cluster takes all pairs with an end in it away.
+    sums = found.sum(axis=1) / 2
+    taken = np.add.reduceat(found, starts, axis=1)
+    ends = np.append(starts, len(x))
+    for group in np.flatnonzero(np.diff(ends) > 1):
+        inside = slice(ends[group], ends[group + 1])
+        taken[:, group] -= _signs(x[inside], y[inside]).sum(axis=1) / 2
+    return float(sums[0] / np.sqrt(sums[1] * sums[2])), _quotient(*(sums[:, None] - taken))
+
+
+def _signs(x: FloatArray, y: FloatArray) -> FloatArray:
+    """For each value: pairs that agree less those that do not, pairs apart in x, and pairs apart in y."""
     parts = []
-    for rows in _chunks(len(x)):
+    for rows in _chunks(len(x), len(x)):
         side_x, side_y = np.sign(x - x[rows, None]), np.sign(y - y[rows, None])
-        parts.append(((side_x * side_y).sum(axis=1), np.abs(side_x).sum(axis=1), np.abs(side_y).sum(axis=1)))
-    return parts
+        parts.append([(side_x * side_y).sum(axis=1), np.abs(side_x).sum(axis=1), np.abs(side_y).sum(axis=1)])
+    return np.concatenate(parts, axis=1)
 
 
 def _quotient(xy: FloatArray, xx: FloatArray, yy: FloatArray) -> FloatArray:
@@ -118,12 +123,12 @@ def _ranks(values: FloatArray) -> FloatArray:
     return (last - (counts - 1) / 2)[place]
 
 
-def _chunks(n: int) -> list[npt.NDArray[np.int64]]:
-    size = max(1, CHUNK_NUMBERS // n)
+def _chunks(n: int, width: int) -> list[IntArray]:
+    size = max(1, CHUNK_NUMBERS // width)
     return [np.arange(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-_ESTIMATES: dict[Name, Callable[[FloatArray, FloatArray], tuple[float, FloatArray]]] = {
+_ESTIMATES: dict[Name, Callable[[FloatArray, FloatArray, IntArray], tuple[float, FloatArray]]] = {
     "pearson": _pearson,
     "spearman": _spearman,
     "kendall": _kendall,

@@ -79,11 +79,12 @@ def units(*columns: npt.ArrayLike, clusters: Clusters = None, counts: Counts = N
     if counts is not None:
         return _distinct(table, counts, int(counts.sum()))
     if clusters is not None and rows:
-        table = _cluster_sums(table, clusters)
+        table = cluster_sums(table, clusters)
     return _distinct(table, np.ones(len(table), dtype=np.int64), rows)
 
 
-def _cluster_sums(table: FloatArray, clusters: npt.NDArray[np.integer]) -> FloatArray:
+def cluster_sums(table: FloatArray, clusters: npt.NDArray[np.integer]) -> FloatArray:
+    """The rows of a table summed over each cluster, in the order of the clusters' ids."""
     # Within a cluster the rows are added in the order of their values: a sum of floats depends on it.
     order = np.lexsort((*table.T[::-1], clusters))
     found = clusters[order]

@@ -1,0 +1,88 @@
+"""How far a judge's numbers lie from the truth: bias, mean absolute error, root mean squared error, near misses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.stats import interval
+from assay.stats.classification import Pairs
+from assay.stats.units import Clusters, FloatArray
+from assay.types import MetricValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Errors:
+    """The mean of judge - truth, of its size, and the root of the mean of its square."""
+
+    bias: MetricValue
+    mae: MetricValue
+    rmse: MetricValue
+
+
+def errors_between(
+    judge: npt.ArrayLike,
+    truth: npt.ArrayLike,
+    clusters: Clusters = None,
+    *,
+    rng: np.random.Generator,
+    bounds: tuple[float, float] | None = None,
+    level: float = 0.95,
+) -> Errors:
+    """Bias, MAE and RMSE of pairs; `bounds` is the declared range of both sides, which gives score intervals.
+
+    The error of a pair is at most the range, so that a judge without an error still has an interval; its bias
+    then lies within the upper bound of the MAE on either side. Without a range: bootstrap-t.
+
+    >>> found = errors_between([0.5, 1, 1, 0], [0.5, 1, 0.5, 0], rng=np.random.default_rng(1), bounds=(0, 1))
+    >>> found.bias.value, found.mae.value, found.rmse.value
+    (0.125, 0.125, 0.25)
+    """
+    apart = np.asarray(judge, dtype=np.float64) - np.asarray(truth, dtype=np.float64)
+    span = None if bounds is None else bounds[1] - bounds[0]
+
+    def mean(values: FloatArray, low: float, high: float | None) -> MetricValue:
+        declared = None if high is None else (low, high)
+        return interval.mean(values, clusters, rng=rng, bounds=declared, level=level)
+
+    mae = mean(np.abs(apart), 0.0, span)
+    squared = mean(apart**2, 0.0, None if span is None else span**2)
+    bias = _both_sides(mae) if apart.size and not apart.any() else mean(apart, -(span or 0.0), span)
+    return Errors(bias=bias, mae=_from_zero(mae), rmse=_root(squared))
+
+
+def _both_sides(mae: MetricValue) -> MetricValue:
+    assert mae.interval is not None
+    high = mae.interval.high
+    return replace(mae, interval=replace(mae.interval, low=None if high is None else -high))
+
+
+def _from_zero(found: MetricValue) -> MetricValue:
+    """Bootstrap-t knows nothing of the sign: an error's size is not below 0."""
+    if found.interval is None or found.interval.low is None:
+        return found
+    return replace(found, interval=replace(found.interval, low=max(found.interval.low, 0.0)))
+
+
+def _root(squared: MetricValue) -> MetricValue:
+    found = _from_zero(squared)
+    if found.value is None or found.interval is None:
+        return found
+    low, high = (None if bound is None else math.sqrt(bound) for bound in (found.interval.low, found.interval.high))
+    return replace(found, value=math.sqrt(found.value), interval=replace(found.interval, low=low, high=high))
+
+
+def adjacent_accuracy(pairs: Pairs, values: npt.ArrayLike, *, level: float = 0.95) -> MetricValue:
+    """The share of pairs at most one rank apart; options rank by value, equal values share a rank.
+
+    >>> pairs = Pairs(np.array([0, 0, 0]), np.array([0, 1, 2]), 3)
+    >>> round(adjacent_accuracy(pairs, [0, 0.1, 1]).value, 3)
+    0.667
+    """
+    rank = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True)[1]
+    near = (np.abs(rank[pairs.truth] - rank[pairs.predicted]) <= 1).astype(np.float64)
+    whole, none = np.ones_like(near), "no sample has a value"
+    return interval.ratio(near, whole, pairs.clusters, counts=pairs.counts, level=level, undefined=none)

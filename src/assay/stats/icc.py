@@ -1,0 +1,110 @@
+"""Intraclass correlations of raters who all rate the same items: ICC(2,1) and ICC(2,k).
+
+Shrout, P. E. and Fleiss, J. L. (1979), Intraclass correlations: uses in assessing rater reliability,
+Psychological Bulletin 86: two-way random effects, absolute agreement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.stats.interval import no_interval
+from assay.stats.jackknife import METHOD, LeftOut, fisher_interval
+from assay.stats.units import Clusters, FloatArray, units
+from assay.types import Interval, MetricValue
+
+LEAST_ITEMS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intraclass:
+    """How far one rater can be trusted (`single`, ICC(2,1)), and the mean of all k raters (`mean`, ICC(2,k))."""
+
+    single: MetricValue
+    mean: MetricValue
+
+
+def intraclass(table: npt.ArrayLike, clusters: Clusters = None, *, level: float = 0.95) -> Intraclass:
+    """ICC(2,1) and ICC(2,k) of numbers, one row an item and one column a rater, NaN where one is missing.
+
+    Items that some rater left out are not used. The interval speaks of more items rated by these raters: a
+    jackknife over items, or clusters of items, on Fisher's z of k raters. The mean's bounds follow from the
+    single's by k r / (1 + (k - 1) r).
+
+    >>> table = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+    >>> found = intraclass(table)
+    >>> round(found.single.value, 2), round(found.mean.value, 2)
+    (0.29, 0.62)
+    """
+    numbers = np.asarray(table, dtype=np.float64)
+    complete = ~np.isnan(numbers).any(axis=1)
+    used, raters = numbers[complete], numbers.shape[1]
+    why = _undefined(used)
+    if why is not None:
+        undefined = MetricValue(value=None, n=len(used), reason=why)
+        return Intraclass(single=undefined, mean=undefined)
+    single = _single(used, None if clusters is None else clusters[complete], level)
+    assert single.value is not None
+    assert single.interval is not None
+    bounds = replace(
+        single.interval, low=_of_mean(single.interval.low, raters), high=_of_mean(single.interval.high, raters)
+    )
+    value = _of_mean(single.value, raters)
+    reason = None if value is not None else "the raters agree less than by chance"
+    mean = MetricValue(value=value, n=single.n, interval=None if value is None else bounds, reason=reason)
+    return Intraclass(single=single, mean=mean)
+
+
+def _undefined(used: FloatArray) -> str | None:
+    if used.shape[1] < 2:
+        return "needs at least 2 raters"
+    if len(used) < LEAST_ITEMS:
+        return f"needs at least {LEAST_ITEMS} items that all raters rated"
+    return "all ratings are equal" if np.ptp(used) == 0 else None
+
+
+def _single(used: FloatArray, clusters: Clusters, level: float) -> MetricValue:
+    raters = used.shape[1]
+    scaled = (used - used.min()) / np.ptp(used) - 0.5
+    rows = np.column_stack([np.ones(len(used)), scaled, scaled.sum(axis=1) ** 2, (scaled**2).sum(axis=1)])
+    found = units(*rows.T, clusters=clusters)
+    estimate = float(_icc(found.counts @ found.sums, raters))
+    return MetricValue(value=estimate, n=len(used), interval=_left_out(rows, clusters, raters, level))
+
+
+def _left_out(rows: FloatArray, clusters: Clusters, raters: int, level: float) -> Interval:
+    found = units(*rows.T, clusters=clusters)
+    if found.n < LEAST_ITEMS:
+        return no_interval(f"needs at least {LEAST_ITEMS} clusters", level=level, method=METHOD)
+    # In units of the mean cluster: copies of an item add no degrees of freedom.
+    even = found.per(found.rows / found.n)
+    total = even.counts @ even.sums
+    left = LeftOut(
+        estimate=float(_icc(total, raters)),
+        without=_icc(total - even.sums, raters),
+        counts=even.counts,
+        clustered=found.clusters is not None,
+    )
+    return fisher_interval(left, raters=raters, level=level)
+
+
+def _icc(sums: FloatArray, raters: int) -> FloatArray:
+    """ICC(2,1) from the number of items, the raters' sums, and the sums of squared item sums and of squares."""
+    n, by_rater, by_item, squares = sums[..., 0], sums[..., 1:-2], sums[..., -2], sums[..., -1]
+    level = by_rater.sum(axis=-1) ** 2 / (n * raters)
+    items = by_item / raters - level
+    judges = (by_rater**2).sum(axis=-1) / n - level
+    error = squares - level - items - judges
+    ms_items, ms_judges = items / (n - 1), judges / (raters - 1)
+    ms_error = error / ((n - 1) * (raters - 1))
+    bottom = ms_items + (raters - 1) * ms_error + raters * (ms_judges - ms_error) / n
+    return np.asarray(np.divide(ms_items - ms_error, bottom, out=np.full_like(n, np.nan), where=bottom > 1e-15))
+
+
+def _of_mean(single: float | None, raters: int) -> float | None:
+    """Spearman and Brown's step from one rater to the mean of k; None below what k raters can have."""
+    bottom = 0.0 if single is None else 1 + (raters - 1) * single
+    return None if single is None or bottom <= 0 else raters * single / bottom

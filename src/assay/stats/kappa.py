@@ -1,0 +1,87 @@
+"""Cohen's kappa of two raters over the whole declared scale, plain or weighted by the options' values.
+
+Cohen, J. (1960), A coefficient of agreement for nominal scales, Educational and Psychological Measurement 20.
+Cohen, J. (1968), Weighted kappa, Psychological Bulletin 70.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.stats.additive import Additive, bootstrapped, table_sums, too_many
+from assay.stats.bayes import pseudo_amount, pseudo_pairs, sum_by
+from assay.stats.classification import Pairs, kappa
+from assay.stats.units import FloatArray
+from assay.types import MetricValue
+
+Weighting = Literal["none", "linear", "quadratic"]
+
+
+def distances(values: npt.ArrayLike, weighting: Weighting = "none") -> FloatArray:
+    """How far apart options are: 0 or 1, or by value |vi - vj| or (vi - vj)^2, the farthest two 1 apart.
+
+    >>> distances([0, 0.5, 1], "quadratic").tolist()
+    [[0.0, 0.25, 1.0], [0.25, 0.0, 0.25], [1.0, 0.25, 0.0]]
+    """
+    value = np.asarray(values, dtype=np.float64)
+    if weighting == "none":
+        return 1.0 - np.eye(len(value))
+    apart = np.abs(value[:, None] - value[None, :])
+    largest = apart.max(initial=0.0)
+    apart = apart / largest if largest > 0 else apart
+    return apart if weighting == "linear" else apart**2
+
+
+def cohens_kappa(
+    pairs: Pairs,
+    values: npt.ArrayLike | None = None,
+    weighting: Weighting = "none",
+    *,
+    rng: np.random.Generator,
+    level: float = 0.95,
+) -> MetricValue:
+    """Agreement of two raters beyond chance; 1 is perfect, 0 is chance. `values` are the options' values.
+
+    Every declared option counts as one of the K options, also one that nobody chose. Undefined where both
+    raters stay on one option, and, weighted, where all options have one value.
+
+    >>> truth, judge = (np.array([int(c) for c in text]) for text in ("0033440343", "0334430340"))
+    >>> found = cohens_kappa(Pairs(truth, judge, 5), [0, 0.1, 0.5, 0.9, 1], "quadratic", rng=np.random.default_rng(1))
+    >>> round(found.value, 4)
+    0.5648
+    """
+    return bootstrapped(kappa_sums(pairs, values, weighting), rng=rng, level=level)
+
+
+def kappa_sums(pairs: Pairs, values: npt.ArrayLike | None = None, weighting: Weighting = "none") -> Additive:
+    """Cohen's kappa as sums over pairs, for `macro`."""
+    if weighting == "none":
+        return table_sums(pairs, kappa)
+    if values is None or len(np.asarray(values)) != pairs.classes:
+        raise ValueError("a weighted kappa needs the value of every declared option")
+    classes, apart, one = pairs.classes, distances(values, weighting), np.eye(pairs.classes)
+
+    def value(sums: FloatArray) -> FloatArray:
+        seen, truth, judge = sums[..., 0], sums[..., 1 : 1 + classes], sums[..., 1 + classes :]
+        total = truth.sum(axis=-1)
+        chance = ((truth @ apart) * judge).sum(axis=-1) / total**2
+        lost = np.divide(seen / total, chance, out=np.full_like(seen, np.nan), where=chance > 1e-12)
+        return np.asarray(1 - lost)
+
+    def pseudo(draws: int, rng: np.random.Generator) -> FloatArray:
+        row, column, pieces = pseudo_pairs(draws, classes, pseudo_amount(classes), rng)
+        seen = (pieces * apart[row, column]).sum(axis=1)
+        return np.column_stack([seen, sum_by(row, pieces, classes), sum_by(column, pieces, classes)])
+
+    return Additive(
+        rows=np.column_stack([apart[pairs.truth, pairs.predicted], one[pairs.truth], one[pairs.predicted]]),
+        value=value,
+        pseudo=pseudo,
+        clusters=pairs.clusters,
+        counts=pairs.counts,
+        undefined="only one class occurs" if apart.any() else "all options have the same value",
+        unbounded=too_many(classes) if apart.any() else None,
+    )

@@ -175,7 +175,10 @@ def test_a_judge_that_cannot_be_read_is_an_error_and_never_a_verdict(scale, repl
 def test_a_reply_that_cannot_be_read_is_asked_for_once_more_with_the_problem_named():
     ask = Judges(a=["perhaps", _status("MET")])
     assert _grade(ask, BINARY, [Judge(id="a", model="a")]).score == 1.0
-    assert '"perhaps" is none of the labels' in ask.requests[1][1].messages[-1]["content"]
+    first, second = (request for _, request in ask.requests)
+    assert '"perhaps" is none of the labels' in second.messages[-1]["content"]
+    assert list(first.schema["properties"]) == ["explanation", "criterion_status"]
+    assert list(second.schema["properties"]) == ["criterion_status"]
 
 
 def test_a_panel_with_one_dead_judge_gives_the_result_of_the_others_and_says_so():

@@ -162,6 +162,16 @@ def test_an_item_that_no_judge_could_grade_is_named(asked):
     assert len(asked) == 5
 
 
+def test_a_panel_that_abstains_has_a_report_and_no_score():
+    def unsure(messages, **parameters):
+        return "CANNOT_ASSESS" if "text 0" in messages[-1]["content"] else "MET"
+
+    result = evaluate_sync(_dataset(Rubric([Criterion(requirement="Polite.")]), n=2), _grader(a=unsure))
+    assert result.get_scores() == [None, 1.0]
+    assert result.item_results[0].report.reason == "no criterion was assessed"
+    assert (result.failed_items, result.mean_score.value, result.mean_score.n) == (0, 1.0, 1)
+
+
 def test_an_unset_seed_is_drawn_once_for_a_store_and_used_again(asked):
     def grader():
         return CriterionGrader(llm_config=LLMConfig(verdicts))

@@ -193,7 +193,8 @@ def table(result: EvalResult, rubric: Rubric) -> RenderableType:
         if each.report is not None and len(each.report.report) == len(names):
             cells = [clean(criterion.label or "—", width=room) for criterion in each.report.report]
         score = each.report.score if each.report is not None else None
-        made.add_row(clean(each.item.description, width=22), "failed" if score is None else number(score), *cells)
+        nothing = "failed" if each.report is None else "—"
+        made.add_row(clean(each.item.description, width=22), nothing if score is None else number(score), *cells)
     lines = [f"run {result.run} · {result.total_items:,} items · {result.failed_items:,} failed"]
     if not fits:
         lines += [f"  {place}  {clean(name, width=70)}" for place, name in enumerate(names, start=1)]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from assay.judging.answers import shown
 from assay.judging.objects import Unreadable
@@ -38,9 +38,18 @@ class _Trouble:
 
 
 async def ask_judge(
-    ask: Ask, request: Request, *, model: str, read: Callable[[str], Reading[Value]], stage: str = "score"
+    ask: Ask,
+    request: Request,
+    *,
+    model: str,
+    read: Callable[[str], Reading[Value]],
+    stage: str = "score",
+    short: Mapping[str, Any] | None = None,
 ) -> Verdict[Value] | Failure:
-    """The verdict of one judge; refused, empty or unreadable twice is a failure. A CallError passes through."""
+    """The verdict of one judge; refused, empty or unreadable twice is a failure. A CallError passes through.
+
+    `short` is the schema of the second turn, for judges that never come to the verdict.
+    """
     question = replace(request, purpose="judge")
     turn = 1
     while True:
@@ -52,7 +61,8 @@ async def ask_judge(
             wrote = f"; it wrote {shown(reply.text, _MOST_SHOWN)}" if reply.text else ""
             return Failure(stage=stage, kind=found.kind, detail=f"the judge was asked twice: {found.problem}{wrote}")
         again: Item = {"type": "message", "role": "user", "content": wording("again", problem=found.problem)}
-        question = replace(question, messages=(*question.messages, *_said(reply), again))
+        schema = question.schema if short is None else short
+        question = replace(question, messages=(*question.messages, *_said(reply), again), schema=schema)
         turn += 1
 
 

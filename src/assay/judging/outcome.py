@@ -23,20 +23,22 @@ def value_names(sheet: Sheet) -> tuple[str, ...]:
     return tuple(f"{name}_criterion" if name in TOTALS else name for name in sheet.names)
 
 
-def outcome_of(report: EnsembleEvaluationReport, sheet: Sheet, scorer: str) -> Score | Failure:
-    """The report as a score; without one, as a failure: an outage may be tried again, an abstention stays one."""
+def outcome_of(
+    report: EnsembleEvaluationReport, sheet: Sheet, scorer: str, *, keep_abstained: bool = False
+) -> Score | Failure:
+    """The report as a score; without one, as a failure: an outage may be tried again, an abstention stays one.
+
+    `keep_abstained` keeps the votes of a panel that abstained, as a score that lacks its number.
+    """
     if report.error is not None:
         errors = [vote.error for each in report.report if each.error is not None for vote in each.votes]
         outage = "infrastructure" in errors
         kind = _KINDS["infrastructure" if outage else str(errors[0])]
         return Failure(stage=STAGE, kind=kind, detail=report.error, retryable=outage)
-    if report.score is None or report.raw_score is None:
+    if report.score is None and not keep_abstained:
         return Failure(stage=STAGE, kind="abstained", detail=report.reason or "there is no score")
-    values: dict[str, ScoreValue] = {
-        "score": report.score,
-        "raw_score": report.raw_score,
-        "coverage": report.coverage,
-    }
+    totals = {"score": report.score, "raw_score": report.raw_score, "coverage": report.coverage}
+    values: dict[str, ScoreValue] = {name: number for name, number in totals.items() if number is not None}
     metadata: dict[str, Any] = {}
     for name, each in zip(value_names(sheet), report.report, strict=True):
         number = value_of(each.criterion, each.verdict)

@@ -151,7 +151,9 @@ async def cast(ask: Ask, criterion: Criterion, judge: Judge, submission: Submiss
     if judge.twin:
         request = replace(request, occurrence=judge.twin)
     try:
-        said = await ask_judge(ask, request, model=judge.model, read=question.read)
+        # asked again, a judge may leave out why: some go on explaining until they run out of tokens
+        short = question.schema(explained=False)
+        said = await ask_judge(ask, request, model=judge.model, read=question.read, short=short)
     except CallError as error:
         return _error_vote(judge, order, "infrastructure", error.failure.detail)
     except ModelRejected as error:

@@ -124,7 +124,7 @@ class Question:
             {"type": "message", "role": "system", "content": _system(submission.guidelines)},
             {"type": "message", "role": "user", "content": f"{_material(submission)}\n\n{self._asked()}"},
         )
-        return Request(messages=messages, sampling=sampling, schema=self._schema(), purpose="judge")
+        return Request(messages=messages, sampling=sampling, schema=self.schema(), purpose="judge")
 
     def read(self, text: str) -> Reading[Any]:
         """What a reply says; raises Unreadable."""
@@ -160,10 +160,11 @@ class Question:
             letters=", ".join(letter(place) for place in range(len(lines))),
         )
 
-    def _schema(self) -> Mapping[str, Any]:
+    def schema(self, *, explained: bool = True) -> Mapping[str, Any]:
+        """The form of the reply; without an explanation, the verdict alone."""
         if self.order is None:
-            return _answer_schema(STATUS, tuple(verdict.value for verdict in CriterionVerdict))
-        return _answer_schema(CHOICE, tuple(letter(place) for place in range(len(self.order))))
+            return _answer_schema(STATUS, tuple(verdict.value for verdict in CriterionVerdict), explained)
+        return _answer_schema(CHOICE, tuple(letter(place) for place in range(len(self.order))), explained)
 
 
 def letter(place: int) -> str:
@@ -181,9 +182,10 @@ def letter(place: int) -> str:
 
 
 @lru_cache
-def _answer_schema(field: str, answers: tuple[str, ...]) -> Mapping[str, Any]:
+def _answer_schema(field: str, answers: tuple[str, ...], explained: bool) -> Mapping[str, Any]:
     """The explanation comes first, so that it is written before the verdict."""
-    properties = {"explanation": {"type": "string"}, field: {"type": "string", "enum": list(answers)}}
+    why: dict[str, Any] = {"explanation": {"type": "string"}} if explained else {}
+    properties = {**why, field: {"type": "string", "enum": list(answers)}}
     return {
         "type": "object",
         "properties": properties,

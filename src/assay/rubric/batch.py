@@ -195,7 +195,7 @@ class _Panel(ScorerSpec):
             guidelines=rubric.guidelines,
         )
         report = await grade(ask, rubric.sheet, submission, self._judges, self._rules)
-        return outcome_of(report, rubric.sheet, self.type)
+        return outcome_of(report, rubric.sheet, self.type, keep_abstained=True)
 
 
 async def _judged(settings: _Panel, rows: Rows, ask: Ask) -> Score | Failure:

@@ -1,0 +1,70 @@
+"""Reports as scores and failures, and back."""
+
+from __future__ import annotations
+
+import orjson
+
+from assay.judging.outcome import outcome_of, report_from, value_names
+from assay.judging.panel import Judge, Rules, report_of
+from assay.judging.sheet import sheet_of
+from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote
+from assay.types import Failure
+
+SHEET = sheet_of(
+    [
+        {"name": "form", "criteria": [{"name": "score", "requirement": "Is polite."}]},
+        {"requirement": "How good?", "options": [{"label": "poor", "value": 0.0}, {"label": "good", "value": 1.0}]},
+    ]
+)
+JUDGES = [Judge(id="a", model="a"), Judge(id="b", model="b", weight=2.0)]
+
+
+def _votes(verdict="MET", error=None):
+    return [
+        [JudgeVote(judge_id=judge.id, verdict=verdict, weight=judge.weight, error=error) for judge in JUDGES],
+        [
+            MultiChoiceJudgeVote(
+                judge_id=judge.id,
+                selected_index=1,
+                selected_label="good",
+                value=1.0,
+                weight=judge.weight,
+                shuffle_order=(1, 0, 2),
+            )
+            for judge in JUDGES
+        ],
+    ]
+
+
+def test_a_report_survives_the_store():
+    report = report_of(SHEET, _votes(), JUDGES, Rules())
+    score = outcome_of(report, SHEET, "rubric")
+    assert value_names(SHEET) == ("score_criterion", "criterion_2")
+    assert score.values == {
+        "score": 1.0,
+        "raw_score": 20.0,
+        "coverage": 1.0,
+        "score_criterion": 1.0,
+        "criterion_2": 1.0,
+    }
+    assert score.metadata["sections"] == {"form": {"score": 1.0, "raw_score": 10.0, "coverage": 1.0}}
+    kept = orjson.loads(orjson.dumps(dict(score.metadata)))
+    assert report_from(kept, SHEET, JUDGES, Rules()) == report
+    stricter = report_from(kept, SHEET, JUDGES, Rules(min_votes=3))
+    assert stricter.score is None
+
+
+def test_what_has_no_score_is_a_failure_unless_its_votes_are_wanted():
+    unsure = report_of(SHEET, _votes("CANNOT_ASSESS"), JUDGES, Rules(min_votes=3))
+    assert outcome_of(unsure, SHEET, "rubric").kind == "abstained"
+    kept = outcome_of(unsure, SHEET, "rubric", keep_abstained=True)
+    assert set(kept.values) == {"coverage"}
+    assert kept.metadata["criterion_2_label"] == "Cannot assess"
+    for error, kind, again in (
+        ("parse", "parse", False),
+        ("refusal", "refusal", False),
+        ("infrastructure", "http", True),
+    ):
+        failed = outcome_of(report_of(SHEET, _votes("MET", error), JUDGES, Rules()), SHEET, "rubric")
+        assert isinstance(failed, Failure)
+        assert (failed.kind, failed.retryable) == (kind, again)

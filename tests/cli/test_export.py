@@ -81,6 +81,16 @@ def test_a_folder_that_cannot_be_written_is_told(run):
     assert "cannot write to no/such/folder" in said.err
 
 
+def test_a_file_that_is_there_is_replaced_only_by_force(run, recorded):
+    old = recorded.write("out.csv", "old")
+    said = run("export", "--to", "out.csv")
+    assert (said.code, said.out) == (2, "")
+    assert "out.csv is there already: --force replaces it" in said.err
+    assert old.read_text() == "old"
+    assert run("export", "--to", "out.csv", "--force").code == 0
+    assert old.read_text().startswith("sample_id,")
+
+
 def test_an_error_leaves_the_old_file_and_nothing_else(run, recorded, monkeypatch):
     old = recorded.write("out.csv", "old")
     before = sorted(path.name for path in recorded.folder.iterdir())
@@ -96,7 +106,7 @@ def test_an_error_leaves_the_old_file_and_nothing_else(run, recorded, monkeypatc
 
         store = open_store(str(recorded.folder / ".assay" / "assay.db"))
         try:
-            export(store, find(store, "latest"), old)
+            export(store, find(store, "latest"), old, force=True)
         finally:
             store.close()
     assert old.read_text() == "old"

@@ -11,9 +11,12 @@ from assay.cli.options import FILE, find_store, store_option
 
 @click.command("export")
 @click.argument("run", default="latest")
-@click.option("--to", "path", type=FILE, required=True, help="The file to write: .jsonl, .csv or .parquet.")
+@click.option(
+    "--to", "path", type=FILE, required=True, metavar="FILE", help="The file to write: .jsonl, .csv or .parquet."
+)
+@click.option("--force", is_flag=True, help="Replace FILE if it is there already.")
 @store_option
-def command(run: str, *, path: Path, store: str | None) -> None:
+def command(run: str, *, path: Path, force: bool, store: str | None) -> None:
     """Write the samples of RUN (default: latest) with answers, scores and failures to a file for other tools.
 
     \b
@@ -26,5 +29,5 @@ def command(run: str, *, path: Path, store: str | None) -> None:
     from assay.store.runs import find
 
     opened = find_store(store)
-    n = export(opened, find(opened, run), path)
-    click.echo(f"wrote {n:,} samples to {path}")
+    n = export(opened, find(opened, run), path, force=force)
+    click.echo(f"wrote {n:,} sample{'s' if n != 1 else ''} to {path}")

@@ -21,14 +21,17 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 PARQUET_ROWS = 10_000
 
 
-def export(store: Store, record: RunRecord, path: Path) -> int:
+def export(store: Store, record: RunRecord, path: Path, *, force: bool = False) -> int:
     """Write every sample of a run to a file whose ending says the format; gives the number of samples.
 
-    The file appears when it is whole: an error leaves what was there before.
+    The file appears when it is whole: an error leaves what was there before. One that is there already is
+    replaced only by `force`.
     """
     write = _WRITERS.get(path.suffix.lower())
     if write is None:
         raise SpecError(f'"{path.name}" does not say its format: end it in {", ".join(_WRITERS)}')
+    if not force and (path.exists() or path.is_symlink()):
+        raise SpecError(f"{path} is there already: --force replaces it")
     try:
         handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:

@@ -89,6 +89,22 @@ def test_a_ping_that_fails_is_explained_with_exit_code_3(cli, live, loopback, se
     assert "\x1b" not in said.err
 
 
+def test_a_ping_as_json(cli, live, loopback):
+    live(1)
+    said = cli("check", "--ping", "stub", "--json")
+    assert said.code == 0
+    assert set(said.json) == {"model", "ok", "message", "latency_s"}
+    assert (said.json["model"], said.json["ok"]) == ("stub", True)
+    assert said.json["latency_s"] > 0
+    both = cli("check", "task.yaml", "--ping", "stub", "--json").json
+    assert (both["problems"], both["ping"]["ok"]) == ([], True)
+    loopback.configure(fail_500=1.0)
+    said = cli("check", "--ping", "stub", "--json")
+    assert (said.code, said.json["ok"], said.json["latency_s"], said.err) == (3, False, None, "")
+    both = cli("check", "gone.yaml", "--ping", "stub", "--json")
+    assert (both.code, len(both.json["problems"]), both.json["ping"]) == (2, 1, None)
+
+
 def test_a_wrong_file_weighs_more_than_a_model_that_answers(cli, live, loopback):
     live(1)
     assert cli("check", "gone.yaml", "--ping", "stub").code == 2
@@ -110,7 +126,25 @@ def test_a_folder_is_checked_file_by_file_each_as_what_it_is(cli, live):
 
 def test_a_file_that_is_none_of_ours_is_a_problem_only_when_it_is_named(cli, project):
     project.write("compose.yaml", "services: {web: {image: nginx}}\n")
-    assert (cli("check", ".").code, cli("check", "compose.yaml").code) == (0, 2)
+    assert "compose.yaml:1:1: " in cli("check", "compose.yaml").out
+    project.write("task.yaml", NOTED)
+    assert cli("check", ".").out == "1 file checked: no problems\n"
+
+
+def test_a_folder_without_any_of_our_files_is_told(cli, project):
+    project.write("empty/compose.yaml", "services: {web: {image: nginx}}\n")
+    said = cli("check", "empty")
+    assert (said.code, said.out) == (2, "no files of assay found in empty\n")
+    assert cli("check", "empty", "--json").json[0]["message"] == "no files of assay found in empty"
+    project.write("task.yaml", NOTED)
+    assert cli("check", "task.yaml", "empty").code == 2, "each folder for itself"
+
+
+def test_an_unset_variable_in_a_model_file_is_noted(cli, project):
+    project.write("model.yaml", "key: m\ndisplay_name: M\nconfig:\n  url: https://h/v1\n  api_key: $NOT_SET_ANYWHERE\n")
+    said = cli("check", "model.yaml")
+    assert (said.code, said.out) == (0, "1 file checked: no problems\n")
+    assert "note: model.yaml:5:12: the environment variable NOT_SET_ANYWHERE is not set" in said.err
 
 
 def test_what_demo_and_init_write_is_checked_without_a_problem(cli, monkeypatch, tmp_path):

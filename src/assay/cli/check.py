@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.cli.options import FILE, config_values, json_option, shown
+
+if TYPE_CHECKING:
+    from assay.engine.checking import Checked
+    from assay.model.ping import PingResult
 
 
 @click.command("check")
@@ -29,7 +34,7 @@ def command(
     """Find everything wrong with the files (or all YAML files of the folders) at PATHS, without running them.
 
     Offline and free. Prints each problem as file:line:column with the line itself; with --json a list of
-    {file, line, column, message, suggestion}. Exit code 0 when all is well, 2 when not.
+    {file, line, column, message, suggestion}, and a ping as {model, ok, message, latency_s}. Exit code 0 when all is well, 2 when not.
 
     \b
     Examples:
@@ -39,36 +44,57 @@ def command(
     """
     if not paths and model is None:
         raise click.UsageError("name at least one file or folder, or a model with --ping")
-    code = _check(paths, config=config, allow_outside=allow_outside, as_json=as_json) if paths else 0
-    return code or (0 if model is None else _ping(model))
+    checked = _checked(paths, config=config, allow_outside=allow_outside) if paths else None
+    wrong = checked is not None and bool(checked.problems)
+    answered = _pinged(model) if model is not None and not wrong else None
+    if as_json:
+        _print_json(checked, model, answered)
+    else:
+        _print(checked, answered)
+    return 2 if wrong else 3 if answered is not None and not answered.ok else 0
 
 
-def _ping(model: str) -> int:
-    from assay.engine.api import ping_model
-
-    answered = ping_model(model, Path.cwd())
-    click.echo(shown(answered.message), err=not answered.ok)
-    return 0 if answered.ok else 3
-
-
-def _check(paths: tuple[Path, ...], *, config: dict[str, str], allow_outside: bool, as_json: bool) -> int:
+def _checked(paths: tuple[Path, ...], *, config: dict[str, str], allow_outside: bool) -> Checked:
     from assay.builtin import registry
     from assay.engine.checking import check_files
+
+    return check_files(paths, registry(), config=config, allow_outside=allow_outside)
+
+
+def _pinged(model: str) -> PingResult:
+    from assay.engine.api import ping_model
+
+    return ping_model(model, Path.cwd())
+
+
+def _print_json(checked: Checked | None, model: str | None, answered: PingResult | None) -> None:
+    """The problems as a list, the ping as an object; both in one object where both were asked for."""
+    import orjson
+
     from assay.report.problems import problem_documents
 
-    checked = check_files(paths, registry(), config=config, allow_outside=allow_outside)
-    if as_json:
-        import orjson
+    problems = None if checked is None else problem_documents(checked.problems)
+    said = None
+    if answered is not None:
+        said = {"model": model, "ok": answered.ok, "message": answered.message, "latency_s": answered.latency_s}
+    document = problems if model is None else said if problems is None else {"problems": problems, "ping": said}
+    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
 
-        click.echo(orjson.dumps(problem_documents(checked.problems), option=orjson.OPT_INDENT_2).decode())
-        return 2 if checked.problems else 0
+
+def _print(checked: Checked | None, answered: PingResult | None) -> None:
+    if checked is not None:
+        _print_checked(checked)
+    if answered is not None:
+        click.echo(shown(answered.message), err=not answered.ok)
+
+
+def _print_checked(checked: Checked) -> None:
     for note in checked.notes:
         click.echo(f"note: {shown(str(note))}", err=True)
     for problem in checked.problems:
         click.echo(shown(str(problem)))
-    if checked.problems:
-        n = len(checked.problems)
-        click.echo(f"{n} problem{'s' if n > 1 else ''} in {checked.n_files} file{'s' if checked.n_files != 1 else ''}")
-        return 2
-    click.echo(f"{checked.n_files} file{'s' if checked.n_files != 1 else ''} checked: no problems")
-    return 0
+    n, files = len(checked.problems), f"{checked.n_files} file{'s' if checked.n_files != 1 else ''}"
+    if not n:
+        click.echo(f"{files} checked: no problems")
+    elif checked.n_files:
+        click.echo(f"{n} problem{'s' if n > 1 else ''} in {files}")

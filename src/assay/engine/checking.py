@@ -32,26 +32,30 @@ def check_files(
     """Everything wrong with the files, and with all files of ours in the folders, among `paths`."""
     options = Options(config=config or {}, allow_outside=allow_outside)
     found = Checked()
-    for path, named in _expanded(paths):
-        try:
-            _check(path, known, options, found, named=named)
-        except SpecError as error:
-            found.n_files += 1
-            found.problems += error.problems
+    for path in paths:
+        before = found.n_files
+        for file, named in _expanded(path):
+            try:
+                _check(file, known, options, found, named=named)
+            except SpecError as error:
+                found.n_files += 1
+                found.problems += error.problems
+        if found.n_files == before:
+            found.problems.append(Problem(message=f"no files of assay found in {path}"))
     return found
 
 
-def _expanded(paths: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
-    """Files as named, and the YAML files of folders; says which were named."""
-    for path in paths:
-        if path.is_dir():
-            yield from ((file, False) for file in yaml_files(path))
-        else:
-            yield path, True
+def _expanded(path: Path) -> Iterator[tuple[Path, bool]]:
+    """The file as named, or the YAML files of the folder; says whether it was named."""
+    if path.is_dir():
+        yield from ((file, False) for file in yaml_files(path))
+    else:
+        yield path, True
 
 
 def _check(path: Path, known: Registry, options: Options, found: Checked, *, named: bool) -> None:
-    kind = kind_of(read_document(path, strict=False, allow_outside=options.allow_outside).data)
+    document = read_document(path, strict=False, allow_outside=options.allow_outside)
+    kind = kind_of(document.data)
     if kind is None and not named:
         return
     if kind == "dataset":
@@ -60,6 +64,7 @@ def _check(path: Path, known: Registry, options: Options, found: Checked, *, nam
         first_rows(dataset.kind, dataset.settings, dataset.folder, root=root)
         found.notes += dataset.notes
     elif kind == "model":
+        found.notes += document.notes
         load_model(path, strict=False)
     elif kind in ("task", None) or named:
         loaded, _, problems = inspect_task(path, known, options, strict=False)

@@ -159,15 +159,29 @@ def test_a_call_cancelled_around_its_admission_gives_the_slot_on(moment):
     assert scenario(play) == (40, 45)
 
 
-def test_a_pace_lets_a_tenth_go_at_once_and_spreads_the_rest():
+def test_a_pace_lets_a_second_s_worth_go_at_once_and_spreads_the_rest():
     clock = [0.0]
-    pace = Pace(60, lambda: clock[0])
-    waits = [pace.take(1) for _ in range(9)]
-    assert waits == pytest.approx([0] * 6 + [1, 2, 3])
+    pace = Pace(120, lambda: clock[0])
+    waits = [pace.take(1) for _ in range(5)]
+    assert waits == pytest.approx([0, 0, 0.5, 1, 1.5])
     clock[0] = 100.0
     assert pace.take(1) == 0
     pace.give_back(1)
-    assert [pace.take(1) for _ in range(7)] == [0] * 6 + [1]
+    assert [pace.take(1) for _ in range(3)] == [0, 0, 0.5]
+
+
+@pytest.mark.parametrize("per_minute", [1, 7, 60, 600, 5_000])
+def test_no_minute_sees_more_than_the_limit_and_a_second_s_worth(per_minute):
+    pace = Pace(per_minute, lambda: 0.0)
+    sent = [pace.take(1) for _ in range(per_minute * 2)]
+    for first in range(0, len(sent), max(1, per_minute // 50)):
+        within = sum(sent[first] <= moment < sent[first] + 60 - 1e-6 for moment in sent[first:])
+        assert within <= per_minute + per_minute / 60
+
+
+def test_a_call_larger_than_a_second_s_worth_goes_at_once_and_the_next_one_waits_for_it():
+    pace = Pace(6_000, lambda: 0.0)
+    assert [pace.take(500) for _ in range(3)] == pytest.approx([0, 5, 10])
 
 
 def test_requests_a_minute_are_kept_to():
@@ -181,7 +195,7 @@ def test_requests_a_minute_are_kept_to():
         limited = Limited(Quick(), Limits(requests_per_minute=1200))
         loop = asyncio.get_running_loop()
         started = loop.time()
-        await asyncio.gather(*many(limited, 126))  # 120 at once, 20 a second after that
+        await asyncio.gather(*many(limited, 26))  # 20 at once, 20 a second after that
         return loop.time() - started
 
     assert 0.25 < asyncio.run(go()) < 2
@@ -199,7 +213,7 @@ def test_tokens_a_minute_are_guessed_before_and_corrected_after():
         request = Request(messages=({"content": "x"},), sampling=Sampling(max_tokens=500))
         loop = asyncio.get_running_loop()
         started = loop.time()
-        for _ in range(4):  # each may use 500 of the 600 at hand, but uses one
+        for _ in range(4):  # each may use five seconds' worth, but uses one
             await limited.ask(request)
         quick = loop.time() - started
         waiting = asyncio.create_task(limited.ask(Request(sampling=Sampling(max_tokens=60_000))))

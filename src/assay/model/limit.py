@@ -37,12 +37,15 @@ NO_LIMITS = Limits()
 
 
 class Pace:
-    """A bucket that fills evenly over a minute; taking from an empty one says how long to wait."""
+    """A bucket that fills evenly over a minute and holds a second's worth, at least one.
+
+    So no minute sees more than the limit and what one second brings. Who takes from an empty one waits; who wants
+    more than it holds goes when it is full, and those after wait longer.
+    """
 
     def __init__(self, per_minute: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = per_minute / 60
-        # a tenth of a minute's worth may go out at once; the rest is spread
-        self._room = max(per_minute / 10, 1.0)
+        self._room = max(self._rate, 1.0)
         self._level = self._room
         self._clock = clock
         self._seen = clock()
@@ -52,8 +55,9 @@ class Pace:
         moment = self._clock()
         self._level = min(self._room, self._level + (moment - self._seen) * self._rate)
         self._seen = moment
+        wait_s = max(0.0, (min(amount, self._room) - self._level) / self._rate)
         self._level -= amount
-        return max(0.0, -self._level / self._rate)
+        return wait_s
 
     def give_back(self, amount: float) -> None:
         """Correct an earlier guess."""
@@ -63,12 +67,13 @@ class Pace:
 class Limited:
     """A client that keeps to its limits; starts with care, halves on refusals, and climbs again one by one."""
 
-    def __init__(self, client: Client, limits: Limits) -> None:
+    def __init__(self, client: Client, limits: Limits, *, proven: bool = False) -> None:
         self.name = client.name
         self._client = client
         self.full = limits.concurrent
         self._allowed = min(CAUTIOUS, limits.concurrent)
         self._proven = False
+        self._answered_before = proven
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._halved_at = -HALVE_EVERY_S
         self._requests = Pace(limits.requests_per_minute) if limits.requests_per_minute else None
@@ -89,7 +94,7 @@ class Limited:
         except CallError as error:
             if error.status == 429:
                 self._halve()
-            elif error.status == 401 or (error.status in REJECTED and not self._proven):
+            elif error.status == 401 or (error.status in REJECTED and not (self._proven or self._answered_before)):
                 # nobody else needs to find out: those who wait for a slot are not let in
                 self._allowed = 0
             raise

@@ -76,6 +76,12 @@ READ = [
     ("I think it is D, because the city fits best.", "D"),
     ("I believe it's C, Ottawa.", "C"),
     ("I think it is A good idea to wait.", None),
+    ("I would say B", "B"),
+    ("I'd say (B), because it fits.", "B"),
+    ("I would guess that B.", "B"),
+    ('{"answer": "B"}', "B"),
+    ('```json\n{"why": "The answer is A at first sight", "answer": "B"}\n```', "B"),
+    ('{"final_answer": "B) Paris", "confidence": 0.5}', "B"),
     ("It's B", "B"),
     ("A good answer needs thought. B", "B"),
     ("Let me think.\nParis is the capital of France.\n\nB", "B"),
@@ -123,6 +129,13 @@ SILENT = [
     "Vitamin C is healthy.",
     "Vitamin C.",
     "I got an A",
+    "I would say A is a vowel",
+    "I would not say B",
+    "I wouldn't say B",
+    '{"answer": "Paris"}',
+    '{"answer": null, "choice": ["B"]}',
+    '{"grade": "B"}',
+    '{"answer": "B"',
     "I'd give it a B grade",
     "The answer is Paris",
     "The answer is a vowel",
@@ -176,6 +189,7 @@ CONTRADICTORY = [
     "<answer>A</answer><answer>B</answer>",
     "**A**\n\n**B**",
     "A, B",
+    '{"answer": "A", "choice": "B"}',
     "The answer is A or possibly B",
     "B.\nC.",
 ]
@@ -190,6 +204,29 @@ def test_an_answer_in_one_of_the_usual_forms_is_read(reply, choice):
 def test_a_letter_that_is_no_answer_never_counts(reply):
     assert read_letter(reply, ABCD) is None
     assert set(read_all(reply, ABCD).values()) == {None}
+
+
+LISTED = "A) w\nB) x\nC) y\nD) z\n"
+BOLD = "**A) w**\n**B) x**\n**C) y**\n"
+
+
+@pytest.mark.parametrize(
+    ("reply", "choice"),
+    [
+        (LISTED + "The answer is A", "A"),
+        (LISTED + "\nB", "B"),
+        (LISTED + "**C**", "C"),
+        (BOLD + "The answer is A.", "A"),
+        ("A) London is too small.\nB) Paris fits.\nThe answer is B.", "B"),
+        (LISTED + "The answer is A.\n\nB", ""),
+        (BOLD + "\\boxed{A} \\boxed{B}\nThe answer is A.", ""),
+        (LISTED, ""),
+        ("A\nB", ""),
+        ("B) x\nA) w is wrong.\nThe answer is C.", ""),
+    ],
+)
+def test_options_repeated_before_the_answer_are_no_contradiction(reply, choice):
+    assert agreed(read_all(reply, ABCD).values()) == choice
 
 
 @pytest.mark.parametrize("reply", CONTRADICTORY)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+import orjson
+
 Reading = str | None
 CONTRADICTION = ""
 
@@ -29,6 +31,7 @@ _FILL = (
 )
 _I_CHOOSE = (
     r"(?:\b(?:I|we)\s+(?:would\s+)?(?:think|believe|guess|say)\s+(?:that\s+)?(?:it\s+is|it['’]s)\b|"
+    r"\b(?:I|we)(?:\s+would|['’]d)\s+(?:say|guess)\b(?:\s+that\b)?|"
     r"\b(?:I|we|I['’]d|I['’]ll|I['’]m|I\s+am|I\s+would|I\s+will|let['’]s|let\s+me|must)\s+(?:\w+\s+){0,2}?"
     r"(?:choose|pick|select|go(?:ing)?\s+with|opt(?:ing)?\s+for|choosing|picking|selecting)\b)"
     r"(?:\s+(?:the|option|choice|answer|letter)\b){0,2}"
@@ -65,6 +68,8 @@ _GOES_ON = re.compile(
     r"|(?:because|since|as|for|which|due|given|and|or|but|not|rather|instead|with|based|according)\b)",
     re.IGNORECASE,
 )
+_OBJECT = re.compile(r"(?:```\w*\s*)?(?P<object>\{.*\})(?:\s*```)?", re.DOTALL)
+_ANSWER_FIELDS = ("answer", "choice", "option", "letter")
 _ENDS_LINE = re.compile(r"""[.!*_)"'`”’\s]*?(?:\Z|\n)""")
 _ENDS_SENTENCE = re.compile(r"""\s*(?:\Z|\n|[.!,;。，；！])""")
 
@@ -248,12 +253,29 @@ def read_letter(text: str, choices: tuple[str, ...], options: Mapping[str, str] 
 
 
 def read_all(text: str, choices: tuple[str, ...], options: Mapping[str, str] | None = None) -> dict[str, Reading]:
-    """What every reader reads, each by itself."""
-    text = tidy(text)
+    """What every reader reads, each by itself.
+
+    Options repeated before the answer contradict nothing: who found no more than those has read nothing.
+    """
+    text, known = tidy(text), forms(choices)
     readings = {name: reader(text, choices) for name, reader in READERS.items()}
     if options is not None:
         readings["quoted"] = read_quoted(text, options)
+    if CONTRADICTION in readings.values() and any(readings.values()) and _lists_options(text, known):
+        if readings["first"] == CONTRADICTION:
+            readings["first"] = None
+        if readings["marked"] == CONTRADICTION and not any(_boxed(text, known)):
+            readings["marked"] = None
     return readings
+
+
+def _lists_options(text: str, known: Forms) -> bool:
+    """Whether the first two choices, each with its text, begin lines one after the other."""
+    led = [(choice, line) for line in _lines(text) if (choice := _leads(line, known)) is not None]
+    return any(
+        (one, two) == known.choices[:2] and not known.line.match(first) and not known.line.match(second)
+        for (one, first), (two, second) in pairwise(led)
+    )
 
 
 def agreed(readings: Iterable[Reading]) -> Reading:
@@ -304,6 +326,24 @@ def _boxed(text: str, known: Forms) -> Iterator[Said]:
         choice = known.named(found["x"] or found["y"])
         if choice is not None:
             yield Said(choice, found.start(), found.end(), final=True)
+    yield from (Said(choice, 0, len(text), final=True) for choice in _in_an_object(text, known))
+
+
+def _in_an_object(text: str, known: Forms) -> Iterator[str]:
+    """The choices of a reply that is a JSON object as a whole, such as {"answer": "B"}."""
+    found = _OBJECT.fullmatch(text)
+    if found is None:
+        return
+    try:
+        given = orjson.loads(found["object"])
+    except orjson.JSONDecodeError:
+        return
+    for name, value in given.items():
+        if name.casefold().replace("_", " ").removeprefix("final ").strip() in _ANSWER_FIELDS:
+            said = str(value) if type(value) is int else value
+            choice = (known.named(said.strip()) or _leads(said, known)) if isinstance(said, str) else None
+            if choice is not None:
+                yield choice
 
 
 def _statements(text: str, known: Forms) -> list[Said]:

@@ -34,7 +34,8 @@ def command(
     """Find everything wrong with the files (or all YAML files of the folders) at PATHS, without running them.
 
     Offline and free. Prints each problem as file:line:column with the line itself; with --json a list of
-    {file, line, column, message, suggestion}, and a ping as {model, ok, message, latency_s}. Exit code 0 when all is well, 2 when not.
+    {file, line, column, message, suggestion}, and a ping as {model, ok, message, latency_s}. Exit code 0 when
+    all is well, 2 when not.
 
     \b
     Examples:

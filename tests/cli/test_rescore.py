@@ -28,8 +28,8 @@ def test_new_scorers_score_stored_answers_without_a_call(cli, live, loopback):
     said = cli("rescore", "latest", "task.yaml", "--json")
     assert said.code == 0, said.err
     assert said.err.splitlines() == [
-        "stale: contains: new scorer",
-        "stale: string_equals_mcqa: answer_extraction changed",
+        "scored anew: contains: new scorer",
+        "scored anew: string_equals_mcqa: answer_extraction changed",
     ]
     assert loopback.stats()["served"] == 20
     assert said.json["run"] != first["run"]
@@ -44,7 +44,7 @@ def test_scorers_as_they_were_give_the_same_numbers_and_nothing_is_stale(cli, li
     live(20)
     first = cli("run", "task.yaml", "--model", "stub", "--json").json
     said = cli("rescore", first["run"], "task.yaml", "--json")
-    assert said.err == "nothing was stale: the scorers are as they were\n"
+    assert said.err == "the scorers are as they were\n"
     assert said.json["scorers"] == first["scorers"]
 
 
@@ -52,9 +52,9 @@ def test_a_scorer_that_is_gone_is_named(cli, recorded):
     cli("run", "task.yaml", "--max-failures", "1")
     change(recorded, "type: string_equals", "type: bleu")
     change(recorded, "field: is_correct", "field: bleu_score")
-    said = cli("rescore", "latest", "task.yaml")
+    said = cli("rescore", "latest", "task.yaml", "--max-failures", "1")
     assert said.code == 0, said.err
-    assert said.err.splitlines() == ["stale: bleu: new scorer", "stale: string_equals: no longer there"]
+    assert said.err.splitlines() == ["scored anew: bleu: new scorer", "scored anew: string_equals: no longer there"]
     assert "3 scored" in said.out
 
 
@@ -88,7 +88,7 @@ def test_a_judge_that_is_not_as_it_was_is_refused(cli, live, loopback, how):
     cli("run", "task.yaml", "--model", "stub", "-q")
     served = loopback.stats()["served"]
     project.write("task.yaml", judged.replace("Rate the answer", "Judge the answer"))
-    said = cli("rescore", "latest", "task.yaml")
+    said = cli("rescore", "latest", "task.yaml", "--max-failures", "1")
     assert said.code == 2
     assert "model_as_a_judge_scorer asks a model and is not as it was" in said.err
     assert "use `assay run`" in said.err
@@ -99,7 +99,7 @@ def test_a_judge_that_is_not_as_it_was_is_refused(cli, live, loopback, how):
 def test_another_number_of_trials_is_refused(cli, recorded):
     cli("run", "task.yaml", "--max-failures", "1")
     change(recorded, "  scorers:", "  trials: {num_trials: 2}\n  scorers:")
-    said = cli("rescore", "latest", "task.yaml")
+    said = cli("rescore", "latest", "task.yaml", "--max-failures", "1")
     assert said.code == 2
     assert "1 trials a sample" in said.err
 
@@ -107,6 +107,6 @@ def test_another_number_of_trials_is_refused(cli, recorded):
 def test_a_wrong_task_is_refused(cli, recorded):
     cli("run", "task.yaml", "--max-failures", "1")
     change(recorded, "ground_truth:", "ground_truht:")
-    said = cli("rescore", "latest", "task.yaml")
+    said = cli("rescore", "latest", "task.yaml", "--max-failures", "1")
     assert said.code == 2
     assert 'did you mean "ground_truth"?' in said.err

@@ -40,7 +40,7 @@ def test_an_unfinished_run_has_no_samples_to_show(cli, recorded):
     runs.start(store, NewRun(identity="i", task="half\x1b[2J", file="f", model=None, seed=0, spec='{"scorers": []}'))
     store.close()
     (row,) = cli("runs", "--json").lines
-    assert (row["status"], row["n_samples"]) == ("running", None)
+    assert (row["status"], row["n_samples"]) == ("interrupted", None)
     assert "\x1b" not in cli("runs").out
     said = cli("show")
     assert said.code == 2

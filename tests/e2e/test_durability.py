@@ -98,7 +98,7 @@ def test_an_unchanged_task_is_not_computed_again(project):
     assert (first.json["n_cached"], again.json["n_cached"]) == (0, 1_000)
     assert first.json["run"] != again.json["run"]
     assert rows_in(project) == (1_000, 1_000)
-    assert "1,000 from an earlier run" in project.assay("show").out
+    assert "1,000 reused" in project.assay("show").out
     fresh = project.assay("run", "task.yaml", "--json", "--fresh")
     assert fresh.json["n_cached"] == 0
     assert rows_in(project) == (2_000, 2_000)

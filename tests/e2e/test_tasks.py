@@ -282,3 +282,62 @@ def test_failed_samples_bound_the_headline(project):
     outcome = project.assay("run", "task.yaml", "--json", "--max-failures", "1")
     assert outcome.json["scorers"][0]["metrics"][0]["detail"]["if_failed"] == {"Accuracy": [0.8, 1.0]}
     assert "0.800 to 1.000" in project.assay("show").out
+
+
+def test_trials_of_recorded_answers_are_refused(project):
+    project.write("data.jsonl", [{"answer": "yes", "output": "yes"}] * 6)
+    project.write("task.yaml", YES_NO + "  trials: {num_trials: 3}\n")
+    outcome = project.assay("run", "task.yaml")
+    assert outcome.code == 2
+    assert "task.yaml:" in outcome.err
+    assert "its answers are recorded" in outcome.err
+
+
+def test_a_model_for_a_task_that_asks_none_is_refused(project):
+    project.write("data.jsonl", [{"answer": "yes", "output": "yes"}])
+    project.write("task.yaml", YES_NO)
+    outcome = project.assay("run", "task.yaml", "--model", "openai/gpt-5-mini")
+    assert outcome.code == 2
+    assert "this would change nothing" in outcome.err
+
+
+@pytest.mark.parametrize("data", ["", "\n"])
+def test_a_dataset_without_samples_is_an_error(project, data):
+    project.write("data.jsonl", data)
+    project.write("task.yaml", YES_NO)
+    outcome = project.assay("run", "task.yaml")
+    assert outcome.code == 2
+    assert "no samples" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('ground_truth: "{{ sampel.answer }}"', 'did you mean "sample"?'),
+        ('ground_truth: "{{ answer }}"', "columns are read as sample.answer"),
+    ],
+)
+def test_a_name_that_no_template_knows_is_found_before_the_run(project, line, said):
+    project.write("data.jsonl", [{"answer": "yes", "output": "yes"}])
+    project.write("task.yaml", YES_NO.replace('ground_truth: "{{ sample.answer }}"', line))
+    outcome = project.assay("check", "task.yaml")
+    assert outcome.code == 2
+    assert said in outcome.out
+
+
+def test_a_group_or_cluster_that_no_sample_has_is_not_ignored(project):
+    rows = [{"answer": "yes", "output": "yes", "meta": {"x": 1}}] * 4
+    project.write("data.jsonl", rows)
+    accuracy = "{type: mean, field: is_correct, name: Accuracy"
+    for setting in ("group_by", "cluster_by"):
+        template = "{{ sample.meta.topic }}"
+        project.write("task.yaml", YES_NO.replace(accuracy, f'{accuracy}, {setting}: "{template}"'))
+        outcome = project.assay("run", "task.yaml")
+        assert outcome.code == 2, setting
+        assert "no label for any sample" in outcome.err
+    (newest, *_) = project.assay("runs", "--json").lines
+    assert newest["status"] == "failed"
+    project.write("data.jsonl", [*rows, {**rows[0], "meta": {"topic": "a"}}])
+    outcome = project.assay("run", "task.yaml", "--json")
+    assert outcome.json["scorers"][0]["metrics"][0]["detail"]["n_without"] == {"cluster": 4}
+    assert "(4 without a cluster)" in project.assay("show").out

@@ -112,3 +112,14 @@ def test_null_content_refusals_and_filters_are_failures_not_answers(live):
     found = list(answers(project).values())
     assert [row["failures"][0]["kind"] if row["failures"] else None for row in found] == list(kinds.values())
     assert found[3]["scores"]["string_equals_mcqa"]["metadata"]["completion_validity"] == "INVALID"
+
+
+def test_samples_that_always_fail_do_not_undo_those_that_did_not(live):
+    project = live(1)
+    rows = [{"question": f"[[status: 500]] {i}" if i < 12 else f"Question {i}", "answer": "A"} for i in range(52)]
+    project.write("data.jsonl", rows)
+    first = run(project, "--max-concurrency", "30")
+    assert (first.code, first.json["n_failed"]) == (0, 12)
+    again = run(project, "--max-concurrency", "30")
+    assert (again.code, again.json["n_failed"], again.json["n_cached"]) == (0, 12, 40)
+    assert again.json["scorers"] == first.json["scorers"]

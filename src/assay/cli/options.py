@@ -29,6 +29,17 @@ def store_option(function: Function) -> Function:
     )(function)
 
 
+def max_failures_option(function: Function) -> Function:
+    return click.option(
+        "--max-failures",
+        type=click.FloatRange(0, 1),
+        default=0.05,
+        show_default=True,
+        metavar="SHARE",
+        help="Exit with 3 when more than this share of the scores failed.",
+    )(function)
+
+
 def json_option(function: Function) -> Function:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, for machines.")(function)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.options import FILE, config_values, find_store, json_option, store_option
+from assay.cli.options import FILE, config_values, find_store, json_option, max_failures_option, store_option
 
 
 @click.command("rescore")
@@ -19,9 +19,12 @@ from assay.cli.options import FILE, config_values, find_store, json_option, stor
     metavar="KEY=VALUE",
     help="Set a parameter of the task's config_spec.",
 )
+@max_failures_option
 @store_option
 @json_option
-def command(run: str, task: Path, *, config: dict[str, str], store: str | None, as_json: bool) -> None:
+def command(
+    run: str, task: Path, *, config: dict[str, str], max_failures: float, store: str | None, as_json: bool
+) -> int:
     """Score the stored answers of RUN with the scorers of TASK, without asking a model.
 
     Says which scorers are new, changed or gone. Judges that are as they were keep their scores; a changed judge needs
@@ -32,14 +35,15 @@ def command(run: str, task: Path, *, config: dict[str, str], store: str | None, 
       assay rescore latest stricter.yaml
     """
     from assay.builtin import registry
-    from assay.cli.run import show
+    from assay.cli.run import show, verdict
     from assay.engine.rescore import rescore
     from assay.store.runs import find
 
     opened = find_store(store)
     done = rescore(task, registry(), opened, find(opened, run), config=config)
     for reason in done.stale:
-        click.echo(f"stale: {reason}", err=True)
+        click.echo(f"scored anew: {reason}", err=True)
     if not done.stale:
-        click.echo("nothing was stale: the scorers are as they were", err=True)
+        click.echo("the scorers are as they were", err=True)
     show(done.report, as_json=as_json)
+    return verdict(done.report, max_failures)

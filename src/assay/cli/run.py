@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.options import FILE, config_values, console, json_option, money, shown, store_option
+from assay.cli.options import FILE, config_values, console, json_option, max_failures_option, money, shown, store_option
 
 if TYPE_CHECKING:
     from assay.types import RunReport
@@ -54,14 +54,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Use replies paid for earlier; ask anew and replace them; or neither use nor share them.",
 )
-@click.option(
-    "--max-failures",
-    type=click.FloatRange(0, 1),
-    default=0.05,
-    show_default=True,
-    metavar="SHARE",
-    help="Exit with 3 when more than this share of the scores failed.",
-)
+@max_failures_option
 @click.option(
     "--fresh",
     is_flag=True,
@@ -85,7 +78,7 @@ def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, stor
       assay run task.yaml --config answer_column=label --json
     """
     from assay.cli.progress import watch
-    from assay.engine.api import failed_share, run_file
+    from assay.engine.api import run_file
     from assay.engine.prepare import Options
 
     options = Options(store=store, **given)
@@ -95,6 +88,13 @@ def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, stor
         for note in notes:
             click.echo(f"note: {shown(str(note))}", err=True)
     show(report, as_json=as_json)
+    return verdict(report, max_failures)
+
+
+def verdict(report: RunReport, max_failures: float) -> int:
+    """The exit code of a finished run, with a word about why it is not 0."""
+    from assay.engine.api import failed_share
+
     if report.status == "partial":
         click.echo(
             f"partial: --max-cost was reached after {report.n_samples:,} samples; "

@@ -40,9 +40,11 @@ def command(*, limit: int, store: str | None, as_json: bool) -> None:
 
 
 def _row(record: RunRecord) -> dict[str, Any]:
+    from assay.store.runs import state
+
     return {
         "run": record.id,
-        "status": record.status,
+        "status": state(record),
         "task": record.task,
         "model": record.model,
         "started_at": record.started_at,
@@ -63,6 +65,7 @@ def _print(records: list[RunRecord]) -> None:
     from rich.text import Text
 
     from assay.report.text import clean
+    from assay.store.runs import state
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("run", "task", "model", "status", "samples", "started (UTC)"):
@@ -73,7 +76,7 @@ def _print(records: list[RunRecord]) -> None:
             record.id,
             Text(clean(record.task, width=24)),
             Text(clean(record.model or "", width=20)),
-            record.status,
+            state(record),
             "" if n is None else f"{n:,}",
             record.started_at[:16].replace("T", " "),
         )

@@ -13,7 +13,7 @@ from assay.spec import LoadedTask
 from assay.spec.fields import ColumnName, Located, Template
 from assay.spec.nearest import listing, nearest
 from assay.spec.source import problem_in
-from assay.template import check_syntax, columns_read, has_placeholder
+from assay.template import check_syntax, columns_read, has_placeholder, names_read
 
 
 def column_problems(loaded: LoadedTask, rows: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
@@ -26,11 +26,28 @@ def column_problems(loaded: LoadedTask, rows: Sequence[Mapping[str, Any]]) -> It
         wrong = check_syntax(text) if isinstance(text, Template) else None
         if wrong is not None:
             yield problem_in(sources, f"not a template: {wrong}", text.place)
-        elif rows:
+            continue
+        yield from _unknown_names(text, loaded)
+        if rows:
             for name in _columns(text):
                 if name not in there and name != "sample_id":
                     message = f'the dataset has no column "{name}"; it has {listing(there)}'
                     yield problem_in(sources, message, text.place, nearest(name, there))
+
+
+_OFFERED = ("sample", "solver_output", "trace", "messages", "model_output", "model_outputs", "input_prompt")
+_IN_CONVERSATIONS = (*_OFFERED, "loop_index")
+
+
+def _unknown_names(text: Located, loaded: LoadedTask) -> Iterator[Problem]:
+    """A problem for every variable that no template is ever given."""
+    if not isinstance(text, Template):
+        return
+    for name in sorted(names_read(text) - set(_IN_CONVERSATIONS)):
+        near = nearest(name, _IN_CONVERSATIONS)
+        hint = "" if near else "; columns are read as sample." + name
+        message = f'templates know no "{name}"{hint}'
+        yield problem_in(loaded.document.sources, message, text.place, near)
 
 
 def answer_problems(loaded: LoadedTask) -> Iterator[Problem]:
@@ -44,7 +61,11 @@ def answer_problems(loaded: LoadedTask) -> Iterator[Problem]:
 
 
 def absent_problems(loaded: LoadedTask) -> Iterator[Problem]:
-    """A problem for what the format knows and this version does not do: never ignored in silence."""
+    """A problem for what would otherwise be ignored in silence: what this version does not do, trials of nothing."""
+    live = any(part.kind.live for part in (loaded.solver, *loaded.scorers) if part is not None)
+    if loaded.task.definition.trials is not None and not live and not loaded.problems:
+        message = "trials ask a model several times, but this task asks none: its answers are recorded"
+        yield loaded.document.problem(message, ("definition", "trials"), key=True)
     if loaded.task.definition.actions:
         yield loaded.document.problem("actions are not available in this version", ("definition", "actions"), key=True)
 

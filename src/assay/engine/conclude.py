@@ -82,7 +82,9 @@ def record_status(status: str) -> Status:
 def stored_report(store: Store, record: RunRecord) -> RunReport:
     """The numbers of a finished run as they were kept."""
     if record.summary is None:
-        raise SpecError(f"run {record.id} is {record.status} and has no numbers yet: run its file again to finish it")
+        raise SpecError(
+            f"run {record.id} is {runs.state(record)} and has no numbers yet: run its file again to finish it"
+        )
     metrics: dict[str, tuple[MetricReport, ...]] = {}
     for scorer, metric, kind, document in runs.metric_documents(store, record.no):
         made = MetricReport(key=metric, type=kind, result=metric_from(orjson.loads(document)))

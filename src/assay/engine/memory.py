@@ -69,6 +69,10 @@ class RunMemory:
         else:
             self.spent_usd += call.cost_usd
 
+    def knows(self, model: str) -> bool:
+        """Did this model ever answer?"""
+        return self._reader.has_answered(model)
+
     def hand_over(self) -> list[PaidCall]:
         """What waits to be committed; it stays readable until `committed`."""
         self._committing = self._pending

@@ -55,8 +55,9 @@ class Models:
         limits = connection.limits
         if self._most is not None:
             limits = replace(limits, concurrent=min(self._most, limits.concurrent) if limits.declared else self._most)
-        limited = Limited(connection.client, limits)
-        retrying = Retrying(limited, connection.retry, self._budget, key_hint=connection.key_hint)
+        proven = self._memory.knows(connection.name)
+        limited = Limited(connection.client, limits, proven=proven)
+        retrying = Retrying(limited, connection.retry, self._budget, key_hint=connection.key_hint, proven=proven)
         client: Client = retrying
         if self._purse is not None:
             if connection.prices is None:

@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from assay.engine.trials import UNBIASED, aggregate
+from assay.errors import Problem, SpecError
 from assay.metric.compute import compute, fields_of, labels_of
 from assay.metric.table import Table, TableBuilder
 from assay.registry import Said
@@ -29,12 +30,13 @@ def scorer_report(
     store: Store, rows_of: int, slot: int, scorer: LoadedScorer, *, trials: Trials | None, n_failed: int, seed: int
 ) -> ScorerReport:
     """All metrics of one scorer of a run."""
-    table = _table(store, rows_of, slot, scorer, trials)
+    table, unlabelled = _table(store, rows_of, slot, scorer, trials)
     reports = []
     for metric in scorer.metrics:
         address = f"{scorer.key}/{metric.key}"
         result = compute(metric.kind, metric.settings, table, seed=seed, address=address)
         result = _with_unbiased(metric, table, result, seed=seed, address=address)
+        result = _with_unlabelled(metric, result, unlabelled)
         # of several trials some may have failed and others not: no bound is worth its name then
         result = _with_bounds(result, metric, scorer, n_failed if trials is None else 0)
         reports.append(MetricReport(key=metric.key, type=metric.kind.name, result=result))
@@ -103,12 +105,26 @@ def _differ(plain: MetricValue, unbiased: MetricValue) -> bool:
     return abs(plain.value - unbiased.value) > WORTH_SHOWING
 
 
-def _table(store: Store, rows_of: int, slot: int, scorer: LoadedScorer, trials: Trials | None) -> Table:
+def _with_unlabelled(metric: LoadedMetric, result: MetricResult, unlabelled: Mapping[str, int]) -> MetricResult:
+    """The result with the number of samples that have no group or no cluster, where there are such."""
+    lacking = {
+        name: unlabelled[template]
+        for name, template in (("group", metric.settings.group_by), ("cluster", metric.settings.cluster_by))
+        if template is not None and unlabelled.get(template)
+    }
+    return replace(result, detail={**result.detail, "n_without": lacking}) if lacking else result
+
+
+def _table(
+    store: Store, rows_of: int, slot: int, scorer: LoadedScorer, trials: Trials | None
+) -> tuple[Table, dict[str, int]]:
+    """The scores of a scorer, and for every template of labels how many samples it gave none."""
     specs = [metric.settings for metric in scorer.metrics]
     fields = {name for settings in specs for name in fields_of(settings).values()}
     if trials is not None:
         fields |= {f"{name}{UNBIASED}" for name in fields}
     labels = {label for settings in specs for label in labels_of(settings)}
+    unlabelled = dict.fromkeys(labels, 0)
     builder = TableBuilder(fields, labels, ranges=scorer.kind.ranges)
     known = scorer.kind.values
     metadata = trials is None and (known is None or not fields <= set(known))
@@ -116,8 +132,16 @@ def _table(store: Store, rows_of: int, slot: int, scorer: LoadedScorer, trials: 
     for page in pages if trials is None else _aggregated(pages, trials):
         values = _loaded(page.values)
         details = _loaded(page.metadata) if metadata else [_NOTHING] * len(values)
-        builder.add(values, details, labels=_labels(page, labels))
-    return builder.build()
+        named = _labels(page, labels)
+        for template, column in named.items():
+            unlabelled[template] += sum(label is None for label in column)
+        builder.add(values, details, labels=named)
+    table = builder.build()
+    for template, n in unlabelled.items():
+        if table.n and n == table.n:
+            place = getattr(template, "place", None)
+            raise SpecError(Problem(message="this template gives no label for any sample", place=place))
+    return table, unlabelled
 
 
 def _aggregated(pages: Iterator[evidence.ScorePage], trials: Trials) -> Iterator[evidence.ScorePage]:

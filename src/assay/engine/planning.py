@@ -239,9 +239,11 @@ def stale_reasons(plan: Plan, store: Store) -> list[str]:
     now = orjson.loads(orjson.dumps(plan.spec, option=orjson.OPT_NON_STR_KEYS, default=str))
     parts: dict[str, Callable[[Any], Any]] = {
         "the dataset's content": lambda s: s["dataset"]["sha256"],
-        "the model": lambda s: s["models"],
+        "the model": lambda s: s["models"].get(""),
+        "a judge's model": lambda s: {key: model for key, model in s["models"].items() if key},
         "the solver": lambda s: s["task"]["definition"].get("solver"),
         "the scorers": lambda s: s["task"]["definition"].get("scorers"),
+        "the files of the scorers": lambda s: s.get("contents"),
         "the trials": lambda s: s["task"]["definition"].get("trials"),
         "the limit": lambda s: s["limit"],
         "the seed": lambda s: s["seed"],

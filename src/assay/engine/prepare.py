@@ -95,6 +95,9 @@ def inspect_task(
             dataset = load_dataset(options.dataset, registry, allow_outside=options.allow_outside)
         if dataset is not None:
             rows = first_rows(dataset.kind, dataset.settings, dataset.folder, root=_jail(loaded, options))
+            if not rows:
+                message = "the dataset has no samples" + (" after its filters" if dataset.settings.filters else "")
+                problems.append(problem_in(loaded.document.sources, message, dataset.place))
             problems += column_problems(loaded, rows)
     except SpecError as error:
         problems += error.problems
@@ -147,6 +150,8 @@ def _connections(loaded: LoadedTask, options: Options) -> dict[str | None, Conne
             message = f"{solver.kind.name} asks a model: name it with --model, such as --model openai/gpt-5-mini"
             raise SpecError(problem_in(loaded.document.sources, message, solver.place))
         wanted[None] = options.model
+    elif options.model is not None:
+        raise SpecError(f"--model {options.model}: the task asks no model to answer, so this would change nothing")
     if not wanted:
         return {}
     from assay.model.connect import connect

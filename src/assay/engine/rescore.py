@@ -52,7 +52,7 @@ def rescore(path: Path, registry: Registry, store: Store, record: RunRecord, **h
 
 
 def _new_run(loaded: LoadedTask, record: RunRecord, before: Any) -> NewRun:
-    spec = {**before, "task": loaded.resolved, "scorers": [scorer.key for scorer in loaded.scorers]}
+    spec = {**before, **_said_now(loaded)}
     text = orjson.dumps(spec, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS, default=str)
     return NewRun(
         identity=hashlib.sha256(b"rescore" + record.id.encode() + text).hexdigest(),
@@ -62,6 +62,15 @@ def _new_run(loaded: LoadedTask, record: RunRecord, before: Any) -> NewRun:
         seed=record.seed,
         spec=text.decode(),
     )
+
+
+def _said_now(loaded: LoadedTask) -> dict[str, Any]:
+    """The part of a run's spec that its task file says: the task, its scorers' keys, the files they read."""
+    return {
+        "task": loaded.resolved,
+        "scorers": [scorer.key for scorer in loaded.scorers],
+        "contents": [scorer.settings.content_digest() for scorer in loaded.scorers],
+    }
 
 
 def _trials(spec: Any) -> int:
@@ -97,10 +106,9 @@ def _trace(sample: StoredSample) -> Trace:
 
 def _refuse_changed_judges(loaded: LoadedTask, record: RunRecord, before: Any) -> None:
     """A judge that is not as it was would have to be asked, which is not done here."""
-    old, new = _scorers(before["task"]), _scorers(loaded.resolved)
+    old, new = _scorers(before), _scorers(_said_now(loaded))
     for scorer in loaded.scorers:
-        known = scorer.key in before["scorers"] and old.get(scorer.key) == new.get(scorer.key)
-        if scorer.kind.live and not known:
+        if scorer.kind.live and old.get(scorer.key) != new[scorer.key]:
             message = f"{scorer.key} asks a model and is not as it was in run {record.id}: use `assay run`"
             raise SpecError(problem_in(loaded.document.sources, message, scorer.place))
 
@@ -116,18 +124,19 @@ def _carry_judges_over(loaded: LoadedTask, store: Store, record: RunRecord, made
             evidence.copy_scores(connection, source, (made.no, slot))
 
 
-def _scorers(task: Any) -> dict[str, Any]:
-    """The scorers of a stored task, without their metrics: those need no model."""
-    entries = task["definition"].get("scorers") or []
+def _scorers(spec: Any) -> dict[str, Any]:
+    """The scorers of a run by key, with the files they read and without their metrics: those need no model."""
+    entries = spec["task"]["definition"].get("scorers") or []
+    contents = spec.get("contents") or [None] * len(entries)
     return {
-        entry.get("key") or entry["type"]: {name: value for name, value in entry.items() if name != "metrics"}
-        for entry in entries
+        key: {**{name: value for name, value in entry.items() if name != "metrics"}, "content of its file": content}
+        for key, entry, content in zip(spec["scorers"], entries, contents, strict=True)
     }
 
 
 def _stale(before: Any, loaded: LoadedTask) -> list[str]:
     """Which scorers are new, changed or gone, and by what."""
-    old, new = _scorers(before["task"]), _scorers(loaded.resolved)
+    old, new = _scorers(before), _scorers(_said_now(loaded))
     reasons = [f"{key}: new scorer" for key in new if key not in old]
     reasons += [f"{key}: {_difference(old[key], new[key])}" for key in new if key in old and old[key] != new[key]]
     return reasons + [f"{key}: no longer there" for key in old if key not in new]

@@ -47,7 +47,7 @@ def _finish(plan: Plan, store: Store, record: RunRecord, listener: Listener) -> 
         raise Interrupted(
             f"stopped: {done:,} samples of run {record.id} are kept; the same command goes on from there"
         ) from stop
-    except RunError:
+    except (RunError, SpecError):
         _put_down(store, record, "failed")
         raise
 

@@ -11,6 +11,8 @@ from assay.types import Reply, Request
 
 HOPELESS_AFTER = 10
 """Stop the run when this many calls have failed and none has ever succeeded."""
+LOST_AFTER = 100
+"""Stop the run when this many calls in a row have failed at an endpoint that did answer once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +48,15 @@ class RetryBudget:
 class Retrying:
     """A client that waits and asks again after failures that may pass; a slot is free while it waits."""
 
-    def __init__(self, client: Client, policy: RetryPolicy, budget: RetryBudget, *, key_hint: str = "") -> None:
+    def __init__(
+        self, client: Client, policy: RetryPolicy, budget: RetryBudget, *, key_hint: str = "", proven: bool = False
+    ) -> None:
         self.name = client.name
         self._client = client
         self._policy = policy
         self._budget = budget
         self._key_hint = key_hint
-        self._succeeded = False
+        self._succeeded = proven
         self._failed = 0
         self._rejected = 0
         self.waiting: dict[int, tuple[str, float]] = {}
@@ -72,7 +76,7 @@ class Retrying:
                 attempt += 1
             else:
                 self._succeeded = True
-                self._rejected = 0
+                self._rejected = self._failed = 0
                 return reply
 
     def _stop_if_hopeless(self, error: CallError) -> None:
@@ -89,6 +93,10 @@ class Retrying:
         if not self._succeeded and self._failed >= HOPELESS_AFTER:
             raise ModelRejected(
                 f"none of the first {self._failed} calls to {self.name} succeeded: {error.failure.detail}"
+            ) from error
+        if error.failure.retryable and self._failed >= LOST_AFTER:
+            raise ModelRejected(
+                f"{self.name} does not answer any more: {self._failed} calls in a row failed: {error.failure.detail}"
             ) from error
 
     async def _wait_to_retry(self, error: CallError, attempt: int) -> bool:

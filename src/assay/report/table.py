@@ -39,7 +39,7 @@ def _head(report: RunReport) -> Iterator[str]:
         kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(report.failures.items()))
         counts.append(f"[yellow]{report.n_failed:,} with failures ({kinds})[/yellow]")
     if report.n_cached:
-        counts.append(f"{report.n_cached:,} from an earlier run")
+        counts.append(f"{report.n_cached:,} reused")
     status = "" if report.status == "completed" else f" · [red]{report.status}[/red]"
     yield f"run {report.run} · {' · '.join(counts)}{status}"
 
@@ -98,6 +98,8 @@ def _add_metric(table: Table, metric: MetricReport) -> None:
         table.add_row(
             Text("  if the failed had scored", style="dim"), "", Text(f"{number(low)} to {number(high)}", style="dim")
         )
+    for what, n in metric.result.detail.get("n_without", {}).items():
+        table.add_row(Text(f"  ({n:,} without a {what})", style="yellow"))
     if metric.result.n_excluded:
         table.add_row(Text(f"  ({metric.result.n_excluded:,} left out)", style="dim"))
     if metric.result.groups is None:

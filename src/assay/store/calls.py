@@ -87,6 +87,12 @@ class CallReader:
             key=key,
         )
 
+    def has_answered(self, model: str) -> bool:
+        """Is any reply of this model kept?"""
+        found = self._connection.execute(select(calls.c.run_no).where(calls.c.model == model).limit(1)).first()
+        self._connection.rollback()
+        return found is not None
+
     def close(self) -> None:
         self._cursor.close()
         self._connection.close()

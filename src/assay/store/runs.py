@@ -64,6 +64,11 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
+def state(record: RunRecord) -> Status:
+    """The status as it is: a run whose process is gone was interrupted, whatever it wrote down last."""
+    return "interrupted" if record.status == "running" and not _alive(record) else record.status
+
+
 def start(store: Store, new: NewRun, *, evidence: int | None = None) -> RunRecord:
     """Write down a new run, owned by this process."""
     with store.begin() as connection:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assay.errors import TemplateFailure
 from assay.spec.placeholder import has_placeholder
-from assay.template.columns import ColumnUse, check_syntax, columns_read
+from assay.template.columns import ColumnUse, check_syntax, columns_read, names_read
 from assay.template.render import lists, objects, render_text, render_value, texts, values
 from assay.template.shape import is_constant
 from assay.template.variables import row_variables
@@ -17,6 +17,7 @@ __all__ = [
     "has_placeholder",
     "is_constant",
     "lists",
+    "names_read",
     "objects",
     "render_text",
     "render_value",

@@ -45,6 +45,22 @@ def columns_read(template: str) -> tuple[ColumnUse, ...]:
     return _columns_read(str(template))
 
 
+def names_read(template: str) -> frozenset[str]:
+    """The variables that a template needs: `sample`, and what else its place offers.
+
+    >>> sorted(names_read("{{ sample.x }} {{ topic }}"))
+    ['sample', 'topic']
+    """
+    source = str(template)
+    if isinstance(shape(source), ColumnLookup):
+        return frozenset({"sample"})
+    if shape(source) is not None or has_placeholder(source) or check_syntax(source) is not None:
+        return frozenset()
+    from assay.template import reads
+
+    return frozenset(reads.names_read(source))
+
+
 @lru_cache(maxsize=4096)
 def _columns_read(source: str) -> tuple[ColumnUse, ...]:
     simple = shape(source)

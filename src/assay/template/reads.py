@@ -28,6 +28,20 @@ def surely_read(source: str) -> Iterator[tuple[str, int]]:
             yield name, node.lineno
 
 
+def names_read(source: str) -> set[str]:
+    """The variables that the template expects from outside, without those it may do without."""
+    from jinja2 import meta
+
+    tree = environment().parse(source)
+    optional = {
+        name.name
+        for test in tree.find_all(nodes.Test)
+        if test.name in ("defined", "undefined")
+        for name in test.find_all(nodes.Name)
+    }
+    return meta.find_undeclared_variables(tree) - set(environment().globals) - optional
+
+
 def _optional(tree: nodes.Template) -> Iterator[str]:
     """The columns that the template itself expects to be absent at times."""
     for test in tree.find_all(nodes.Test):

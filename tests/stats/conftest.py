@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -29,3 +30,16 @@ def covers_as_claimed() -> Check:
         return min(coverages) >= 0.91 - error and 0.935 - shared <= mean <= 0.965 + shared
 
     return check
+
+
+@pytest.fixture(scope="session")
+def textbook() -> np.ndarray:
+    """Krippendorff's example of four raters and twelve items, with gaps; one row an item."""
+    n = np.nan
+    raters = [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, n, n, n],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, n, 3],
+        [n, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, n],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, n],
+    ]
+    return np.array(raters).T

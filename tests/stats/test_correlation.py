@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from assay.stats.bootstrap import t_value
 from assay.stats.correlation import Name, correlation
 
 NAMES: list[Name] = ["pearson", "spearman", "kendall"]
@@ -59,3 +60,58 @@ def test_the_order_of_the_pairs_changes_nothing(name: Name) -> None:
     x, y = ties(40)
     order = np.random.default_rng(3).permutation(40)
     assert correlation(x, y, name) == correlation(x[order], y[order], name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_with_clusters_whole_clusters_are_left_out(name: Name) -> None:
+    x, y = ties(30)
+    clusters = np.random.default_rng(5).integers(0, 12, 30)
+    groups = np.unique(clusters)
+    whole = correlation(x, y, name, clusters)
+    left = [correlation(x[clusters != g], y[clusters != g], name).value for g in groups]
+    z, n = np.arctanh(np.array(left, dtype=float)), len(groups)
+    half = t_value(0.95, n - 1) * np.sqrt((n - 1) / n * np.sum((z - z.mean()) ** 2))
+    assert whole.value is not None
+    assert whole.value == pytest.approx(correlation(x, y, name).value)
+    assert whole.interval is not None
+    assert whole.interval.low == pytest.approx(np.tanh(np.arctanh(whole.value) - half), abs=1e-10)
+    assert whole.interval.high == pytest.approx(np.tanh(np.arctanh(whole.value) + half), abs=1e-10)
+    assert whole.interval.clusters == n
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_five_copies_of_each_pair_with_its_cluster_change_no_interval(name: Name) -> None:
+    x, y = ties(40)
+    ids = np.arange(40)
+    once = correlation(x, y, name, ids)
+    alone = correlation(x, y, name)
+    order = np.random.default_rng(3).permutation(200)
+    five = correlation(*(np.repeat(part, 5)[order] for part in (x, y)), name, np.repeat(ids, 5)[order])
+    assert once.interval is not None
+    for other in (alone, five):
+        assert other.value == pytest.approx(once.value, abs=1e-12)
+        assert other.interval is not None
+        assert other.interval.low == pytest.approx(once.interval.low, abs=1e-12)
+        assert other.interval.high == pytest.approx(once.interval.high, abs=1e-12)
+    assert once.interval.clusters is None
+    assert five.interval is not None
+    assert five.interval.clusters == 40
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_few_clusters_are_a_caveat_and_three_are_too_few(name: Name) -> None:
+    x, y = ties(40)
+    some = correlation(x, y, name, np.arange(40) % 6).interval
+    few = correlation(x, y, name, np.arange(40) % 3)
+    assert some is not None
+    assert (some.clusters, some.caveat) == (6, "few clusters")
+    assert few.value is not None
+    assert few.interval is not None
+    assert (few.interval.low, few.interval.caveat) == (None, "needs at least 4 clusters")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_cluster_that_holds_all_the_variety_leaves_no_interval(name: Name) -> None:
+    value = correlation([0, 1, 2, 3, 0, 0, 0, 0], [1, 0, 2, 3, 0, 0, 0, 0], name, np.array([0, 0, 0, 0, 1, 2, 3, 4]))
+    assert value.interval is not None
+    assert value.interval.low is None

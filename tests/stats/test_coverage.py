@@ -13,9 +13,17 @@ import numpy as np
 import pytest
 
 from assay.stats import bayes, classification, interval
+from assay.stats.additive import Additive, bootstrapped
+from assay.stats.alpha import alpha_sums
 from assay.stats.bootstrap import t_value
 from assay.stats.classification import Pairs, binary
 from assay.stats.correlation import correlation
+from assay.stats.errors_between import errors_between
+from assay.stats.fleiss import fleiss_sums, gwets_ac
+from assay.stats.icc import intraclass
+from assay.stats.kappa import Weighting, distances, kappa_sums
+from assay.stats.panel import effective_judges
+from assay.stats.ratings import Ratings
 from assay.types import Interval, MetricValue
 
 Check = Callable[[Sequence[float], int], bool]
@@ -166,6 +174,132 @@ CORRELATIONS: dict[str, Cell] = {
     for slope, n in ((0.3, 30), (0.9, 30), (0.6, 100))
 }
 
+EVEN, RARE, SKEWED = (0.5, 0.5), (0.1, 0.9), (0.05, 0.1, 0.15, 0.3, 0.4)
+
+
+def votes(
+    rng: np.random.Generator, shares: Sequence[float], n: int, raters: int, *, error: float, gaps: float = 0.0
+) -> Ratings:
+    """Each rater sees the item's option, or errs and picks one by its share, or leaves a gap."""
+    options = len(shares)
+    own = rng.choice(options, p=shares, size=(n, 1))
+    codes = np.where(rng.random((n, raters)) < error, rng.choice(options, p=shares, size=(n, raters)), own)
+    return Ratings(codes=np.where(rng.random((n, raters)) < gaps, -1, codes), values=np.linspace(0, 1, options))
+
+
+def rated(
+    made: Callable[[Ratings], Additive],
+    shares: Sequence[float],
+    n: int,
+    *,
+    raters: int = 3,
+    error: float = 0.06,
+    gaps: float = 0.0,
+) -> Cell:
+    """Two raters see the item's option with the chance (1 - error)^2, else agree by chance: that is their kappa."""
+    seen = (1 - error) ** 2
+    return lambda rng: of(bootstrapped(made(votes(rng, shares, n, raters, error=error, gaps=gaps)), rng=rng), seen)
+
+
+def rated_by_gwet(weighting: Weighting, shares: Sequence[float], n: int) -> Cell:
+    """Gwet's coefficients of the same votes: chance is not what chance gives here."""
+    share, seen = np.asarray(shares), 0.94**2
+    alike = 1 - distances(np.linspace(0, 1, len(share)), weighting)
+    agreement = seen + (1 - seen) * share @ alike @ share
+    chance = alike.sum() / (len(share) * (len(share) - 1)) * (share * (1 - share)).sum()
+    truth = float((agreement - chance) / (1 - chance))
+    return lambda rng: of(gwets_ac(votes(rng, shares, n, 3, error=0.06), weighting, rng=rng), truth)
+
+
+def quadratic(ratings: Ratings) -> Additive:
+    return kappa_sums(ratings.pair(0, 1), ratings.values, "quadratic")
+
+
+def ordinal(ratings: Ratings) -> Additive:
+    return alpha_sums(ratings, "ordinal")
+
+
+def by_interval(ratings: Ratings) -> Additive:
+    return alpha_sums(ratings, "interval")
+
+
+AGREEMENT: dict[str, Cell] = {
+    "quadratic kappa, n=30, near 1": rated(quadratic, SKEWED, 30, raters=2, error=0.03),
+    "quadratic kappa, n=30, near .5": rated(quadratic, SKEWED, 30, raters=2, error=0.3),
+    "alpha nominal, two options, n=30": rated(alpha_sums, EVEN, 30),
+    "alpha nominal, one in ten, n=30": rated(alpha_sums, RARE, 30),
+    "alpha ordinal, gaps, n=30": rated(ordinal, SKEWED, 30, raters=5, gaps=0.3),
+    "alpha interval, n=30": rated(by_interval, SKEWED, 30),
+    "Fleiss, one in ten, n=30": rated(fleiss_sums, RARE, 30),
+    "Fleiss, gaps, n=100": rated(fleiss_sums, SKEWED, 100, raters=5, gaps=0.3),
+    "AC1, one in ten, n=30": rated_by_gwet("none", RARE, 30),
+    "AC2, n=100": rated_by_gwet("quadratic", SKEWED, 100),
+}
+
+
+def intraclass_cell(n: int, raters: int, error: float) -> Cell:
+    level = 0.3 * (np.arange(raters) - (raters - 1) / 2)
+    truth = float(1 / (1 + level.var(ddof=1) + error**2))
+
+    def cell(rng: np.random.Generator) -> tuple[Interval | None, float]:
+        table = rng.normal(size=(n, 1)) + level + error * rng.normal(size=(n, raters))
+        return of(intraclass(table).single, truth)
+
+    return cell
+
+
+def judges_cell(n: int, judges: int, r: float) -> Cell:
+    def cell(rng: np.random.Generator) -> tuple[Interval | None, float]:
+        table = math.sqrt(r) * rng.normal(size=(n, 1)) + math.sqrt(1 - r) * rng.normal(size=(n, judges))
+        return of(effective_judges(table), judges / (1 + (judges - 1) * r))
+
+    return cell
+
+
+def clustered_correlation(name: str) -> Cell:
+    """Thirty clusters of five pairs that share part of both sides."""
+    ids, r = np.repeat(np.arange(30), 5), 0.6
+    truth = {"pearson": r, "spearman": 6 / math.pi * math.asin(r / 2)}[name]
+
+    def cell(rng: np.random.Generator) -> tuple[Interval | None, float]:
+        shared, own = rng.normal(size=(2, 30))[:, ids], rng.normal(size=(2, 150))
+        x, e = math.sqrt(0.5) * shared + math.sqrt(0.5) * own
+        return of(correlation(x, r * x + math.sqrt(1 - r**2) * e, name, ids), truth)  # type: ignore[arg-type]
+
+    return cell
+
+
+INTRACLASS: dict[str, Cell] = {
+    "ICC, 3 raters, n=30": intraclass_cell(30, 3, 0.5),
+    "ICC, 5 raters, n=15": intraclass_cell(15, 5, 1.0),
+    "effective judges, n=30": judges_cell(30, 5, 0.2),
+    "effective judges, n=100": judges_cell(100, 3, 0.5),
+    "pearson, clusters": clustered_correlation("pearson"),
+    "spearman, clusters": clustered_correlation("spearman"),
+}
+
+
+def errors_cell(name: str, n: int, share: float, sides: Sequence[float]) -> Cell:
+    size = np.asarray(sides)
+    truth = {
+        "bias": share * size.mean(),
+        "mae": share * np.abs(size).mean(),
+        "rmse": math.sqrt(share * (size**2).mean()),
+    }[name]
+
+    def cell(rng: np.random.Generator) -> tuple[Interval | None, float]:
+        apart = np.where(rng.random(n) < share, rng.choice(size, size=n), 0.0)
+        return of(getattr(errors_between(0.5 + apart, np.full(n, 0.5), rng=rng, bounds=(0, 1)), name), float(truth))
+
+    return cell
+
+
+ERRORS: dict[str, Cell] = {
+    f"{name}, {share}, n={n}": errors_cell(name, n, share, sides)
+    for name in ("bias", "mae", "rmse")
+    for n, share, sides in ((100, 0.2, (0.25, -0.25)), (100, 0.03, (0.25,)), (30, 0.5, (0.25, 0.1)))
+}
+
 FAMILIES = {
     "means": (MEANS, 120),
     "graded": (GRADED, 1_000),
@@ -173,6 +307,8 @@ FAMILIES = {
     "clustered": (CLUSTERED, 1_000),
     "tables": (TABLE_VALUES, 60),
     "correlations": (CORRELATIONS, 600),
+    "intraclass": (INTRACLASS, 400),
+    "errors": (ERRORS, 400),
 }
 
 
@@ -189,6 +325,32 @@ def test_intervals_cover_what_they_claim_in_the_long_run(family: str, covers_as_
     found = {name: coverage(cell, LONG) for name, cell in cells.items()}
     print(f"\n{family}:", {name: round(share, 3) for name, share in found.items()})
     assert covers_as_claimed(list(found.values()), LONG), found
+
+
+def test_agreement_covers_what_it_claims(covers_as_claimed: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bayes, "DRAWS", 999)
+    assert covers_as_claimed([coverage(cell, 200) for cell in AGREEMENT.values()], 200)
+
+
+@pytest.mark.slow
+def test_agreement_covers_what_it_claims_in_the_long_run(covers_as_claimed: Check) -> None:
+    found = {name: coverage(cell, LONG) for name, cell in AGREEMENT.items()}
+    print("\nagreement:", {name: round(share, 3) for name, share in found.items()})
+    assert covers_as_claimed(list(found.values()), LONG), found
+
+
+def percentile_alpha(rng: np.random.Generator) -> tuple[Interval | None, float]:
+    """What is usually done: resampling items, without pseudo-items."""
+    made = alpha_sums(votes(rng, EVEN, 30, 2, error=0.03))
+    drawn = made.value(rng.multinomial(30, np.full(30, 1 / 30), size=300) @ made.rows)
+    low, high = np.quantile(drawn[~np.isnan(drawn)], [0.025, 0.975])
+    return Interval(low=low, high=high, method="percentile"), 0.97**2
+
+
+def test_the_percentile_bootstrap_of_alpha_fails_the_same_check(covers_as_claimed: Check) -> None:
+    found = coverage(percentile_alpha, 400)
+    assert found < 0.75
+    assert not covers_as_claimed([found], 400)
 
 
 @pytest.mark.slow

@@ -49,8 +49,10 @@ class Additive:
 
     def estimate(self) -> float:
         """The number itself; NaN where it is undefined or there are too few items."""
+        if self.n < LEAST_ITEMS:
+            return float("nan")
         found = self.units()
-        return float(self.value(found.counts @ found.sums)) if self.n >= LEAST_ITEMS else float("nan")
+        return float(self.value(found.counts @ found.sums))
 
 
 def table_sums(pairs: Pairs, statistic: Statistic) -> Additive:

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from assay.stats.additive import Additive, bootstrapped, too_many
-from assay.stats.bayes import pseudo_pairs, sum_by
+from assay.stats.bayes import MOST_CLASSES, pseudo_pairs, sum_by
 from assay.stats.ratings import Ratings
 from assay.stats.units import FloatArray, IntArray
 from assay.types import MetricValue
@@ -117,6 +117,10 @@ def _ordinal(counts: FloatArray, size: FloatArray, values: FloatArray) -> _Sums:
     distinct, rank = np.unique(values, return_inverse=True)
     ranks = len(distinct)
     by_rank = counts @ np.eye(ranks)[rank]
+    if ranks > MOST_CLASSES:
+        # Without an interval the ratings between two ranks are known beforehand.
+        found = by_rank.sum(axis=0)
+        return _interval(by_rank, size, np.cumsum(found) - found / 2)
     low, high = np.triu_indices(ranks)
     place = np.zeros((ranks, ranks), dtype=np.int64)
     place[low, high] = place[high, low] = np.arange(len(low))

@@ -35,7 +35,8 @@ def errors_between(
     """Bias, MAE and RMSE of pairs; `bounds` is the declared range of both sides, which gives score intervals.
 
     The error of a pair is at most the range, so that a judge without an error still has an interval; its bias
-    then lies within the upper bound of the MAE on either side. Without a range: bootstrap-t.
+    then lies within the upper bound of the MAE on either side. Where all errors point one way the bias reaches
+    as far as the MAE, whose interval knows that rare errors are skewed. Without a range: bootstrap-t.
 
     >>> found = errors_between([0.5, 1, 1, 0], [0.5, 1, 0.5, 0], rng=np.random.default_rng(1), bounds=(0, 1))
     >>> found.bias.value, found.mae.value, found.rmse.value
@@ -50,14 +51,19 @@ def errors_between(
 
     mae = mean(np.abs(apart), 0.0, span)
     squared = mean(apart**2, 0.0, None if span is None else span**2)
-    bias = _both_sides(mae) if apart.size and not apart.any() else mean(apart, -(span or 0.0), span)
-    return Errors(bias=bias, mae=_from_zero(mae), rmse=_root(squared))
+    bias = mean(apart, -(span or 0.0), span) if apart.any() or not apart.size else mae
+    reach = (bool(np.all(apart <= 0)), bool(np.all(apart >= 0)))
+    return Errors(bias=_as_far(bias, mae, reach), mae=_from_zero(mae), rmse=_root(squared))
 
 
-def _both_sides(mae: MetricValue) -> MetricValue:
-    assert mae.interval is not None
-    high = mae.interval.high
-    return replace(mae, interval=replace(mae.interval, low=None if high is None else -high))
+def _as_far(bias: MetricValue, mae: MetricValue, reach: tuple[bool, bool]) -> MetricValue:
+    """The bias with bounds as far out as the MAE's upper bound, on the sides where there may be only errors."""
+    if bias.interval is None or mae.interval is None or mae.interval.high is None:
+        return bias
+    low, high, far = bias.interval.low, bias.interval.high, mae.interval.high
+    low = min(low, -far) if reach[0] and low is not None else low
+    high = max(high, far) if reach[1] and high is not None else high
+    return replace(bias, interval=replace(bias.interval, low=low, high=high))
 
 
 def _from_zero(found: MetricValue) -> MetricValue:

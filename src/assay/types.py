@@ -315,6 +315,7 @@ class MetricReport:
     key: str
     type: str
     result: MetricResult
+    display_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

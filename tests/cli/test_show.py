@@ -12,6 +12,15 @@ def test_the_numbers_come_back_as_they_were(cli, recorded):
     assert "0.667" in cli("show").out
 
 
+def test_the_display_name_of_a_metric_is_shown_when_it_is_run_and_later(cli, recorded):
+    task = (recorded.folder / "task.yaml").read_text()
+    recorded.write("task.yaml", task.replace("name: Accuracy", 'name: Accuracy, display_name: "Share right"'))
+    first = cli("run", "task.yaml", "--max-failures", "1")
+    assert "\nShare right " in first.out
+    assert "\nShare right " in cli("show").out
+    assert cli("show", "--json").json["scorers"][0]["metrics"][0]["display_name"] == "Share right"
+
+
 @pytest.mark.parametrize("command", ["show", "samples"])
 def test_a_run_that_is_not_there_is_told(cli, recorded, command):
     cli("run", "task.yaml", "--max-failures", "1")

@@ -60,6 +60,17 @@ def test_a_report_survives_the_way_to_json_and_back():
     assert report_from(head, summary_document(REPORT), {"s": REPORT.scorers[0].metrics}) == REPORT
 
 
+def test_a_metric_s_display_name_is_kept_and_shown_only_where_it_is_set():
+    metrics = (*REPORT.scorers[0].metrics, MetricReport(key="m2", type="mean", result=RESULT, display_name="Second"))
+    report = replace(REPORT, scorers=(replace(REPORT.scorers[0], metrics=metrics),))
+    plain = tuple(replace(metric, display_name=None) for metric in metrics)
+    head = {"run": "abc", "status": "completed", "task": "t", "model": "m"}
+    assert report_from(head, summary_document(report), {"s": plain}) == report
+    (scorer,) = run_document(report)["scorers"]
+    assert [metric.get("display_name", "none") for metric in scorer["metrics"]] == ["none", "Second"]
+    assert "metric_names" not in scorer
+
+
 def test_an_undefined_value_is_null_with_its_reason():
     assert value_document(UNDEFINED) == {"value": None, "low": None, "high": None, "n": 0, "reason": "no positives"}
 

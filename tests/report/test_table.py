@@ -1,6 +1,7 @@
 """The table of a run fits its terminal and says what a reader must know."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -80,3 +81,66 @@ def test_quality_checks_stand_apart_from_the_headline():
 def test_a_scorer_without_metrics_and_a_task_without_scorers_say_so():
     assert "no metrics asked for" in shown(report(metrics=False))
     assert "nothing was scored" in shown(report(scorers=(), n_cached=5, status="partial"))
+
+
+def several(*metrics, **extra):
+    """A report of one scorer with these metrics."""
+    made = report(**extra)
+    return replace(made, scorers=(replace(made.scorers[0], metrics=metrics),))
+
+
+def metric(key, *names, **extra):
+    return MetricReport(key=key, type="mean", result=MetricResult(values={name: value() for name in names}), **extra)
+
+
+def lines(made, width=80):
+    return shown(made, width).splitlines()
+
+
+def first_words(made):
+    """The names of the rows, with their indentation."""
+    rows = lines(made)
+    start = next(at for at, line in enumerate(rows) if "interval" in line) + 1
+    return [row.split("  0.500")[0].rstrip() for row in rows[start:]]
+
+
+def test_the_display_name_of_a_metric_is_its_row_or_the_line_above_its_rows():
+    made = several(metric("a", "accuracy", display_name="Share right"), metric("b", "x", "y", display_name="Both"))
+    assert first_words(made) == ["Share right", "Both", "  x", "  y"]
+
+
+def test_metrics_whose_values_could_be_taken_for_each_other_s_have_a_heading():
+    made = several(metric("m", "Accuracy"), metric("two", "accuracy", "f1"), metric("three", "accuracy", "f1"))
+    assert first_words(made) == ["Accuracy", "two", "  accuracy", "  f1", "three", "  accuracy", "  f1"]
+    assert first_words(several(metric("m", "Accuracy"), metric("two", "x", "y"))) == ["Accuracy", "x", "y"]
+    assert first_words(several(metric("m", "Accuracy"), metric("two", "accuracy", "y")))[1] == "two"
+
+
+def test_an_empty_label_or_group_is_shown_as_such():
+    found = MetricResult(values={"choice_": value(), "choice_A": value()}, groups={"": {"choice_A": value()}})
+    text = shown(several(MetricReport(key="f", type="frequency", result=found)))
+    assert "choice_(empty) " in text
+    assert "\n  (empty) " in text
+
+
+def test_one_sample_is_no_samples():
+    assert "· 1 sample\n" in shown(report(n_samples=1, n_failed=0, failures={}))
+    assert "· 1,002 samples" in shown(report())
+
+
+def test_no_line_ends_in_blanks():
+    found = {"a": value(), "b": value(caveat="few clusters"), "c": MetricValue(value=None, n=0)}
+    assert not [line for line in lines(report(found)) if line != line.rstrip()]
+
+
+def test_bounds_for_failed_samples_are_named():
+    found = MetricResult(values={"Accuracy": value()}, detail={"if_failed": {"Accuracy": [0.1, 0.9]}})
+    text = shown(several(MetricReport(key="m", type="mean", result=found)))
+    assert "  with the failed at worst/best         0.100 to 0.900" in text
+
+
+def test_a_long_remark_stands_once_below_the_table():
+    why = "perfect, or perfect or undefined without one of the pairs"
+    rows = lines(report({"a": value(caveat=why), "b": value(caveat=why), "c": value(caveat="x" * 30)}), 100)
+    assert [row.split("wilson")[1] for row in rows if "wilson" in row] == ["; (1)", "; (1)", "; (2)"]
+    assert rows[-2:] == [f"(1) {why}", f"(2) {'x' * 30}"]

@@ -39,7 +39,8 @@ def scorer_report(
         result = _with_unlabelled(metric, result, unlabelled)
         # of several trials some may have failed and others not: no bound is worth its name then
         result = _with_bounds(result, metric, scorer, n_failed if trials is None else 0)
-        reports.append(MetricReport(key=metric.key, type=metric.kind.name, result=result))
+        shown = metric.settings.display_name
+        reports.append(MetricReport(key=metric.key, type=metric.kind.name, result=result, display_name=shown))
     return ScorerReport(
         key=scorer.key,
         type=scorer.kind.name,

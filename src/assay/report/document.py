@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -116,7 +117,7 @@ def _spending_from(document: Mapping[str, Any]) -> Spending:
 
 
 def _scorer_document(scorer: ScorerReport) -> dict[str, Any]:
-    document = {
+    document: dict[str, Any] = {
         "key": scorer.key,
         "type": scorer.type,
         "display_name": scorer.display_name,
@@ -125,7 +126,24 @@ def _scorer_document(scorer: ScorerReport) -> dict[str, Any]:
         "n_failed": scorer.n_failed,
         "n_excluded": scorer.n_excluded,
     }
-    return document if scorer.detail is None else {**document, "detail": scorer.detail}
+    if scorer.detail is not None:
+        document["detail"] = scorer.detail
+    names = {metric.key: metric.display_name for metric in scorer.metrics if metric.display_name is not None}
+    if names:
+        document["metric_names"] = names
+    return document
+
+
+def _scorer_from(document: Mapping[str, Any], metrics: tuple[MetricReport, ...]) -> ScorerReport:
+    fields = dict(document)
+    names = fields.pop("metric_names", {})
+    named = tuple(replace(metric, display_name=names.get(metric.key)) for metric in metrics)
+    return ScorerReport(**fields, metrics=named)
+
+
+def _metric_entry(metric: MetricReport) -> dict[str, Any]:
+    name = {} if metric.display_name is None else {"display_name": metric.display_name}
+    return {"key": metric.key, "type": metric.type, **name, **metric_document(metric.result)}
 
 
 def run_document(report: RunReport) -> dict[str, Any]:
@@ -133,8 +151,8 @@ def run_document(report: RunReport) -> dict[str, Any]:
     summary = summary_document(report)
     scorers = [
         {
-            **document,
-            "metrics": [{"key": m.key, "type": m.type, **metric_document(m.result)} for m in scorer.metrics],
+            **{name: value for name, value in document.items() if name != "metric_names"},
+            "metrics": [_metric_entry(metric) for metric in scorer.metrics],
         }
         for document, scorer in zip(summary.pop("scorers"), report.scorers, strict=True)
     ]
@@ -156,7 +174,7 @@ def report_from(
         n_samples=summary["n_samples"],
         n_failed=summary["n_failed"],
         n_cached=summary["n_cached"],
-        scorers=tuple(ScorerReport(**scorer, metrics=metrics.get(scorer["key"], ())) for scorer in summary["scorers"]),
+        scorers=tuple(_scorer_from(scorer, metrics.get(scorer["key"], ())) for scorer in summary["scorers"]),
         failures=summary["failures"],
         spending=tuple(_spending_from(spent) for spent in summary["spending"]),
     )

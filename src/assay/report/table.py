@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -14,6 +15,9 @@ from assay.types import MetricReport, MetricValue, RunReport, ScorerReport
 
 GROUPS_SHOWN = 30
 IDS_SHOWN = 8
+LONGEST_REMARK = 24
+"""What is longer stands once below the table, with a number in its place."""
+EMPTY = "(empty)"
 
 
 def run_table(report: RunReport) -> RenderableType:
@@ -34,7 +38,7 @@ def _head(report: RunReport) -> Iterator[str]:
     title = escape(clean(report.display_name or report.task, width=60))
     model = f" · {escape(clean(report.model, width=40))}" if report.model else ""
     yield f"[bold]{title}[/bold]{model}"
-    counts = [f"{report.n_samples:,} samples"]
+    counts = [f"{report.n_samples:,} sample{'s' if report.n_samples != 1 else ''}"]
     if report.n_failed:
         kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(report.failures.items()))
         counts.append(f"[yellow]{report.n_failed:,} with failures ({kinds})[/yellow]")
@@ -65,10 +69,24 @@ def _scorer_table(scorer: ScorerReport) -> RenderableType:
     table.add_column(_level_title(scorer), justify="left", no_wrap=True)
     table.add_column("n", justify="right", no_wrap=True)
     table.add_column("method", style="dim", overflow="fold")
+    notes: dict[str, int] = {}
     for metric in scorer.metrics:
-        _add_metric(table, metric)
-    shown: RenderableType = table if scorer.metrics else Text("  no metrics asked for", style="dim")
-    return Group(head, shown, *_disputes(scorer))
+        _add_metric(table, metric, _heading(metric, scorer.metrics), notes)
+    shown: RenderableType = Trimmed(table) if scorer.metrics else Text("  no metrics asked for", style="dim")
+    below = (Text(f"({mark}) {clean(note)}", style="dim") for note, mark in notes.items())
+    return Group(head, shown, *below, *_disputes(scorer))
+
+
+def _heading(metric: MetricReport, metrics: Sequence[MetricReport]) -> str | None:
+    """The line above the values of a metric, where their names alone would not say whose they are."""
+    if len(metric.result.values) < 2:
+        return None
+    others = [other for other in metrics if other is not metric]
+    names = {name.casefold() for name in metric.result.values}
+    doubtful = any(
+        len(other.result.values) > 1 or names & {name.casefold() for name in other.result.values} for other in others
+    )
+    return metric.display_name or (metric.key if doubtful else None)
 
 
 def _disputes(scorer: ScorerReport) -> Iterator[RenderableType]:
@@ -92,39 +110,73 @@ def _level_title(scorer: ScorerReport) -> str:
     return "interval"
 
 
-def _add_metric(table: Table, metric: MetricReport) -> None:
-    _add_values(table, metric.result.values, indent="")
-    for low, high in metric.result.detail.get("if_failed", {}).values():
-        table.add_row(
-            Text("  if the failed had scored", style="dim"), "", Text(f"{number(low)} to {number(high)}", style="dim")
-        )
-    for what, n in metric.result.detail.get("n_without", {}).items():
-        table.add_row(Text(f"  ({n:,} without a {what})", style="yellow"))
-    if metric.result.n_excluded:
-        table.add_row(Text(f"  ({metric.result.n_excluded:,} left out)", style="dim"))
-    if metric.result.groups is None:
-        return
-    for group, values in list(metric.result.groups.items())[:GROUPS_SHOWN]:
-        single = len(values) == 1
-        if not single:
-            table.add_row(Text(f"  {clean(group, width=30)}", style="italic"))
-        renamed = {clean(group, width=30) if single else name: value for name, value in values.items()}
-        _add_values(table, renamed, indent="  " if single else "    ")
-    hidden = len(metric.result.groups) - GROUPS_SHOWN
+def _add_metric(table: Table, metric: MetricReport, heading: str | None, notes: dict[str, int]) -> None:
+    result, indent = metric.result, ""
+    if heading is not None:
+        table.add_row(Text(clean(heading, width=34), style="dim"))
+        indent = "  "
+    _add_values(table, {_row_name(metric, name): value for name, value in result.values.items()}, indent, notes)
+    for low, high in result.detail.get("if_failed", {}).values():
+        bounds = Text(f"{number(low)} to {number(high)}", style="dim")
+        table.add_row(Text(f"{indent}  with the failed at worst/best", style="dim"), "", bounds)
+    for what, n in result.detail.get("n_without", {}).items():
+        table.add_row(Text(f"{indent}  ({n:,} without a {what})", style="yellow"))
+    if result.n_excluded:
+        table.add_row(Text(f"{indent}  ({result.n_excluded:,} left out)", style="dim"))
+    if result.groups is not None:
+        _add_groups(table, result.groups, f"{indent}  ", notes)
+
+
+def _row_name(metric: MetricReport, name: str) -> str:
+    if metric.display_name is not None and len(metric.result.values) == 1:
+        return metric.display_name
+    # a frequency is called after its field and the label: one that is empty leaves a bare underscore
+    return f"{name}{EMPTY}" if metric.type == "frequency" and name.endswith("_") else name
+
+
+def _add_groups(
+    table: Table, groups: Mapping[str, Mapping[str, MetricValue]], indent: str, notes: dict[str, int]
+) -> None:
+    for group, values in list(groups.items())[:GROUPS_SHOWN]:
+        shown = clean(group, width=30) or EMPTY
+        if len(values) == 1:
+            _add_values(table, {shown: next(iter(values.values()))}, indent, notes)
+        else:
+            table.add_row(Text(f"{indent}{shown}", style="italic"))
+            _add_values(table, values, f"{indent}  ", notes)
+    hidden = len(groups) - GROUPS_SHOWN
     if hidden > 0:
-        table.add_row(Text(f"  (+{hidden} more groups: --json)", style="dim"))
+        table.add_row(Text(f"{indent}(+{hidden} more groups: --json)", style="dim"))
 
 
-def _add_values(table: Table, values: Mapping[str, MetricValue], *, indent: str) -> None:
+def _add_values(table: Table, values: Mapping[str, MetricValue], indent: str, notes: dict[str, int]) -> None:
     for name, value in values.items():
         method = value.interval.method if value.interval is not None and value.value is not None else ""
         note = remark(value)
+        if len(note) > LONGEST_REMARK:
+            note = f"({notes.setdefault(note, len(notes) + 1)})"
         shown = Text("; ".join(part for part in (method, note) if part and part != "none"))
         style = "yellow" if value.value is None else "bold"
         table.add_row(
-            Text(f"{indent}{clean(name)}"),
+            Text(f"{indent}{clean(name) or EMPTY}"),
             Text(number(value.value), style=style),
             Text("" if value.value is None else interval(value.interval)),
             Text(f"{value.n:,}"),
             shown,
         )
+
+
+class Trimmed:
+    """Something to print whose lines end with their last character, not with blanks."""
+
+    def __init__(self, inner: RenderableType) -> None:
+        self._inner = inner
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in console.render_lines(self._inner, options, pad=False):
+            while line and not line[-1].text.rstrip(" "):
+                line.pop()
+            if line:
+                line[-1] = Segment(line[-1].text.rstrip(" "), line[-1].style)
+            yield from line
+            yield Segment.line()

@@ -103,7 +103,7 @@ def _order_statistics(found: Units, share: float, groups: int, level: float) -> 
     low = None if lower is None else _at(found, -(-lower * found.n // groups))
     high = None if upper is None else _at(found, -(-upper * found.n // groups))
     if low is not None and low == high:
-        why = f"so many values are {low:g} that both bounds are"
+        why = f"so many values are {low:g} that both bounds are {low:g}"
         return no_interval(why, level=level, method="order_statistics")
     return Interval(
         low=low,

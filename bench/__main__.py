@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from bench import bootstrap, live, recorded, startup
+from bench import bootstrap, live, recorded, rubric, startup
 
 PARTS = {
     "startup": startup.measure,
     "recorded": recorded.measure,
     "live": live.measure,
+    "rubric": rubric.measure,
     "bootstrap": bootstrap.measure,
 }
 

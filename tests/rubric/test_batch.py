@@ -16,6 +16,7 @@ from assay.rubric import (
     EvalConfig,
     EvalRunner,
     JudgeSpec,
+    LengthPenalty,
     LLMConfig,
     Rubric,
     RubricDataset,
@@ -230,3 +231,15 @@ def test_the_public_names_are_all_there():
     for name in assay.rubric.__all__:
         assert getattr(assay.rubric, name) is not None
     assert not hasattr(assay.rubric, "no_such_name")
+
+
+def test_a_length_penalty_holds_for_the_items_their_mean_and_the_mean_without_snapping():
+    rubric = Rubric([Criterion(requirement="Polite.", name="polite")])
+    dataset = RubricDataset("P", rubric, [DataItem("word " * n, f"item {n}") for n in (10, 15, 40)], name="d")
+    penalty = LengthPenalty(free_budget=10, max_cap=20, penalty_at_cap=0.5, exponent=1.0)
+    grader = CriterionGrader(llm_config=LLMConfig(verdicts), length_penalty=penalty, seed=1)
+    result = evaluate_sync(dataset, grader)
+    assert result.get_scores() == [1.0, 0.75, 0.5]
+    assert result.mean_score.value == result.mean_continuous == pytest.approx(0.75)
+    assert evaluate_sync(dataset, CriterionGrader(llm_config=LLMConfig(verdicts), seed=1)).get_scores() == [1.0] * 3
+    assert len(ASKED) == 3

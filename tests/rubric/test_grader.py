@@ -89,6 +89,18 @@ def test_abstentions_count_as_configured(judge):
         assert CAPITAL.grade_sync("text", grader).score == 0.25
 
 
+def test_a_long_submission_loses_but_its_judges_do_not(judge):
+    penalty = LengthPenalty(free_budget=10, max_cap=20, penalty_at_cap=0.5, exponent=1.0)
+    config = LLMConfig(judge("MET"))
+    grader = CriterionGrader(llm_config=config, length_penalty=penalty)
+    report = CAPITAL.grade_sync("word " * 15, grader)
+    assert (report.score, report.raw_score, report.judge_scores) == (0.75, 10.0, {"judge": 1.0})
+    assert CAPITAL.grade_sync("word " * 10, grader).score == 1.0
+    with pytest.warns(RubricWarning, match="normalized scores only"):
+        plain = CriterionGrader(llm_config=config, length_penalty=penalty, normalize=False)
+    assert CAPITAL.grade_sync("word " * 30, plain).score == 10.0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -98,7 +110,6 @@ def test_abstentions_count_as_configured(judge):
         ({"ordinal_aggregation": "majority"}, '"majority"'),
         ({"nominal_aggregation": "mean"}, '"mean"'),
         ({"llm_calls": "per_item"}, "llm_calls"),
-        ({"length_penalty": LengthPenalty()}, "length_penalty"),
         ({"few_shot_config": FewShotConfig()}, "few_shot_config"),
         ({"training_data": object()}, "training_data"),
         ({"cannot_assess_config": CannotAssessConfig("sometimes")}, "sometimes"),

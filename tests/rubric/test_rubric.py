@@ -7,7 +7,7 @@ import json
 import pytest
 
 from assay.errors import SpecError
-from assay.rubric import Criterion, Rubric, Section
+from assay.rubric import Criterion, LengthPenalty, Rubric, Section
 
 ONE = {"requirement": "One.", "name": "one"}
 TWO = {"requirement": "Two.", "name": "two", "weight": -5}
@@ -40,6 +40,14 @@ def test_every_layout_gives_the_same_criteria(layout, sections, guidelines):
         assert [(s.name, s.start, s.stop) for s in rubric.sections] == sections
         assert rubric.guidelines == guidelines
         assert Rubric.from_yaml(rubric.to_yaml()) == rubric
+
+
+def test_the_truth_loses_by_length_as_the_panel_does():
+    rubric = Rubric.from_dict([{"requirement": "Names the capital."}])
+    penalty = LengthPenalty(free_budget=1, max_cap=3, penalty_at_cap=0.5, exponent=1.0)
+    assert rubric.compute_score(["MET"], length_penalty=penalty, submission="one two").score == 0.75
+    with pytest.raises(SpecError, match="needs the submission"):
+        rubric.compute_score(["MET"], length_penalty=penalty)
 
 
 def test_the_three_scales_load_as_written(three_scales):

@@ -65,7 +65,7 @@ def _beside(report: EnsembleEvaluationReport) -> dict[str, Any]:
 
 
 def report_from(
-    metadata: Mapping[str, Any], sheet: Sheet, judges: Sequence[Judge], rules: Rules
+    metadata: Mapping[str, Any], sheet: Sheet, judges: Sequence[Judge], rules: Rules, *, words: int | None = None
 ) -> EnsembleEvaluationReport:
     """The report again from what was kept of it: the votes, counted by the rules of now."""
     kept = metadata["votes"]
@@ -73,7 +73,7 @@ def report_from(
         [_vote(criterion, vote) for vote in kept[name]]
         for name, criterion in zip(value_names(sheet), sheet.criteria, strict=True)
     ]
-    return report_of(sheet, votes, judges, rules)
+    return report_of(sheet, votes, judges, rules, words=words)
 
 
 def _vote(criterion: Criterion, document: Mapping[str, Any]) -> Vote:

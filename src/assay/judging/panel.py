@@ -9,6 +9,7 @@ from typing import Any
 
 from assay.judging.ask import ask_judge
 from assay.judging.criteria import Criterion, CriterionKind, CriterionVerdict, check_strategy
+from assay.judging.length import words_in
 from assay.judging.question import Question, Submission
 from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport, TokenUsage, mean_of, scored
 from assay.judging.sheet import Sheet
@@ -136,7 +137,7 @@ async def grade(
     votes = await asyncio.gather(*(cast(ask, criterion, judge, submission, rules) for criterion, judge in asked))
     n = len(judges)
     by_criterion = [votes[start : start + n] for start in range(0, len(votes), n)]
-    return report_of(sheet, by_criterion, judges, rules)
+    return report_of(sheet, by_criterion, judges, rules, words=words_in(submission.text))
 
 
 async def cast(ask: Ask, criterion: Criterion, judge: Judge, submission: Submission, rules: Rules) -> Vote:
@@ -197,7 +198,12 @@ def _error_vote(judge: Judge, order: tuple[int, ...] | None, category: VoteError
 
 
 def report_of(
-    sheet: Sheet, votes: Sequence[Sequence[Vote]], judges: Sequence[Judge], rules: Rules
+    sheet: Sheet,
+    votes: Sequence[Sequence[Vote]],
+    judges: Sequence[Judge],
+    rules: Rules,
+    *,
+    words: int | None = None,
 ) -> EnsembleEvaluationReport:
     """What the panel says, from the votes on each criterion in order; nobody is asked."""
     reports = [
@@ -205,7 +211,7 @@ def report_of(
         for criterion, cast_votes in zip(sheet.criteria, votes, strict=True)
     ]
     seen = [report.criterion for report in reports]
-    score = total(seen, [report.verdict for report in reports], rules.scoring, sheet.sections)
+    score = total(seen, [report.verdict for report in reports], rules.scoring, sheet.sections, words=words)
     fields = scored(score)
     failed = [name for name, report in zip(sheet.names, reports, strict=True) if report.error is not None]
     error = None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from assay.judging.criteria import Criterion, CriterionVerdict, Value
+from assay.judging.length import LengthPenalty
 from assay.judging.verdicts import AggregatedMultiChoiceVerdict, Verdict, is_abstention, read_verdict
 
 CannotAssess = Literal["skip", "zero", "partial", "fail"]
@@ -58,6 +59,7 @@ class Scoring:
     partial_credit: float = 0.5
     min_coverage: float = 0.0
     score_value: ScoreValueRule = "snapped"
+    length_penalty: LengthPenalty | None = None
 
     def __post_init__(self) -> None:
         if self.cannot_assess not in get_args(CannotAssess):
@@ -68,6 +70,12 @@ class Scoring:
         for name in ("partial_credit", "min_coverage"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be between 0 and 1, not {getattr(self, name):g}")
+
+    def after_length(self, score: float | None, words: int | None) -> float | None:
+        """A score less what the length costs; only a normalized one can lose by it, and never more than it has."""
+        if score is None or words is None or self.length_penalty is None or not self.normalize:
+            return score
+        return max(0.0, score - self.length_penalty.of(words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +111,13 @@ def total(
     verdicts: Sequence[object],
     scoring: Scoring,
     sections: Sequence[Section] = (),
+    *,
+    words: int | None = None,
 ) -> RubricScore:
-    """The score of a submission from one verdict a criterion: a verdict, or the label of an option."""
+    """The score of a submission from one verdict a criterion: a verdict, or the label of an option.
+
+    `words` is the length of the submission, for rules that have a length penalty; sections never lose by it.
+    """
     if len(criteria) != len(verdicts):
         raise ValueError(f"the rubric has {len(criteria)} criteria, but there are {len(verdicts)} verdicts")
     marks = [
@@ -117,12 +130,12 @@ def total(
         score, reason = None, f"only {coverage:.0%} of the weights were assessed; at least {scoring.min_coverage:.0%}"
     low, high = (_score(_completed(marks, end), scoring)[0] for end in (-1, 1))
     return RubricScore(
-        score=score,
+        score=scoring.after_length(score, words),
         raw_score=raw,
         coverage=coverage,
         sections={section.name: _section(marks[section.start : section.stop], scoring) for section in sections},
-        score_low=low,
-        score_high=high,
+        score_low=scoring.after_length(low, words),
+        score_high=scoring.after_length(high, words),
         cannot_assess_count=sum(mark.value is None for mark in marks),
         reason=reason,
     )

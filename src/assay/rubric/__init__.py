@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         OrdinalAggregation,
         ScaleType,
     )
+    from assay.judging.length import LengthPenalty
     from assay.judging.reports import (
         CriterionReport,
         EnsembleCriterionReport,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
         EvalConfig,
         FewShotConfig,
         JudgeSpec,
-        LengthPenalty,
         LLMConfig,
     )
     from assay.rubric.dataset import DataItem, RubricDataset
@@ -69,7 +69,7 @@ _HOMES = {
     "JudgeSpec": "rubric.config",
     "JudgeVote": "judging.verdicts",
     "LLMConfig": "rubric.config",
-    "LengthPenalty": "rubric.config",
+    "LengthPenalty": "judging.length",
     "MultiChoiceJudgeVote": "judging.verdicts",
     "MultiChoiceJudgment": "judging.verdicts",
     "MultiChoiceVerdict": "judging.verdicts",

@@ -20,6 +20,7 @@ from assay.engine.prepare import Options, Plan
 from assay.engine.progress import Listener, Progress, silent
 from assay.engine.session import run_task
 from assay.errors import SpecError
+from assay.judging.length import words_in
 from assay.judging.outcome import outcome_of, report_from
 from assay.judging.panel import Judge, Rules, grade
 from assay.judging.question import Submission
@@ -164,7 +165,9 @@ class EvalRunner:
             return ItemResult(item_idx=index, item=item, report=None, error=reason)
         metadata = orjson.loads(stored.scores[_SLOT][1] or "{}")
         sheet = self._dataset.get_item_rubric(index).sheet
-        return ItemResult(item_idx=index, item=item, report=report_from(metadata, sheet, self._grader.judges, rules))
+        words = words_in(item.submission)
+        report = report_from(metadata, sheet, self._grader.judges, rules, words=words)
+        return ItemResult(item_idx=index, item=item, report=report)
 
 
 def _told(progress: Progress) -> None:
@@ -287,7 +290,8 @@ def _continuous(results: Sequence[ItemResult], rules: Rules) -> float | None:
     for result in results:
         if result.report is not None:
             criteria = [each.criterion for each in result.report.report]
-            scores.append(total(criteria, [each.verdict for each in result.report.report], scoring).score)
+            verdicts = [each.verdict for each in result.report.report]
+            scores.append(total(criteria, verdicts, scoring, words=words_in(result.item.submission)).score)
     return mean_of(scores)
 
 

@@ -91,16 +91,6 @@ class CannotAssessConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class LengthPenalty:
-    """What a submission loses for its length; words are counted."""
-
-    free_budget: int = 6000
-    max_cap: int = 8000
-    penalty_at_cap: float = 0.5
-    exponent: float = 1.6
-
-
-@dataclass(frozen=True, slots=True)
 class FewShotConfig:
     """How many graded examples a judge sees, and how they are chosen."""
 

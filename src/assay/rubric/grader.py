@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.errors import SpecError
+from assay.judging.length import LengthPenalty
 from assay.judging.panel import Judge, Rules, Tally, check_panel, grade, lenient_notes
 from assay.judging.question import Submission
 from assay.judging.reports import EnsembleEvaluationReport
@@ -15,7 +16,7 @@ from assay.judging.sheet import Sheet
 from assay.judging.total import ScoreValueRule, Scoring
 from assay.judging.vote import RubricWarning
 from assay.rubric.clients import Clients
-from assay.rubric.config import CannotAssessConfig, FewShotConfig, JudgeSpec, LengthPenalty, LLMConfig
+from assay.rubric.config import CannotAssessConfig, FewShotConfig, JudgeSpec, LLMConfig
 from assay.rubric.rubric import Rubric
 
 ToGrade = str | Mapping[str, Any]
@@ -57,7 +58,6 @@ class CriterionGrader:
         on_failed_criterion: str = "fail",
     ) -> None:
         _refuse(
-            length_penalty=length_penalty is not None,
             few_shot_config=few_shot_config is not None,
             training_data=training_data is not None,
             llm_calls=llm_calls != "per_criterion",
@@ -86,12 +86,17 @@ class CriterionGrader:
                     partial_credit=unsure.partial_credit,
                     min_coverage=min_coverage,
                     score_value=score_value,
+                    length_penalty=length_penalty,
                 ),
             )
         except ValueError as error:
             raise SpecError(str(error)) from None
         self.clients = Clients({spec.judge_id: spec.llm_config for spec in specs})
         self._told: set[str] = set()
+        if length_penalty is not None and not normalize:
+            self._warn(
+                "a length penalty is taken from normalized scores only: normalize=False leaves it without effect"
+            )
         if len(self.judges) % 2 == 0:
             self._warn("a panel with an even number of judges can end in ties, which go to the lower score")
 

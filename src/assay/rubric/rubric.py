@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import SpecError
 from assay.judging.criteria import Criterion
+from assay.judging.length import LengthPenalty, words_in
 from assay.judging.sheet import Sheet, sheet_from_file, sheet_from_text, sheet_of
 from assay.judging.total import CannotAssess, RubricScore, ScoreValueRule, Scoring, Section, total
 
@@ -102,16 +103,25 @@ class Rubric:
         *,
         min_coverage: float = 0.0,
         score_value: ScoreValueRule = "snapped",
+        length_penalty: LengthPenalty | None = None,
+        submission: str | None = None,
     ) -> RubricScore:
-        """The score of a submission from one verdict a criterion: a verdict, `"MET"`, or the label of an option."""
+        """The score of a submission from one verdict a criterion: a verdict, `"MET"`, or the label of an option.
+
+        A length penalty needs the submission, whose words are counted.
+        """
+        if length_penalty is not None and submission is None:
+            raise SpecError("a length penalty needs the submission")
         scoring = Scoring(
             normalize=normalize,
             cannot_assess=cannot_assess,
             partial_credit=partial_credit,
             min_coverage=min_coverage,
             score_value=score_value,
+            length_penalty=length_penalty,
         )
-        return total(self.criteria, verdicts, scoring, self.sections)
+        words = None if submission is None else words_in(submission)
+        return total(self.criteria, verdicts, scoring, self.sections, words=words)
 
     def to_dict(self) -> dict[str, Any]:
         """The rubric as a file holds it."""

@@ -18,7 +18,7 @@ def run(cli, recorded):
         (["--wrong"], ["second"]),
         (["--failed"], ["fourth"]),
         (["--id", "third"], ["third"]),
-        (["--id", "nobody"], []),
+        (["--id", "third", "--failed"], []),
         (["--limit", "2"], ["first", "second"]),
         (["--wrong", "--failed"], []),
     ],
@@ -29,6 +29,57 @@ def test_filters(run, filters, ids):
     assert shown.code == 0
     assert [line.split()[1] for line in shown.out.splitlines() if line.startswith("sample ")] == ids
     assert ("no such samples" in shown.out) == (not ids)
+
+
+@pytest.mark.parametrize("extra", [[], ["--json"]])
+@pytest.mark.parametrize(
+    ("wanted", "words"), [("secnd", 'did you mean "second"?'), ("99", "its ids are first, second, third, fourth")]
+)
+def test_an_unknown_id_is_an_error_that_says_what_there_is(run, wanted, words, extra):
+    said = run("samples", "--id", wanted, *extra)
+    assert (said.code, said.out) == (2, "")
+    assert f'has no sample "{wanted}"' in said.err
+    assert words in said.err
+
+
+def test_output_that_goes_elsewhere_is_not_cut(cli, recorded):
+    recorded.write("data.jsonl", [{"answer": "x", "output": "x"}] * 30)
+    cli("run", "task.yaml")
+    shown = cli("samples").out
+    assert shown.count("sample ") == 30
+    assert "more follow" not in shown
+
+
+def test_values_are_json_not_python(cli, recorded):
+    row = {"sample_id": "a", "answer": "x", "output": "x", "list": ["A", None, True], "none": None, "ok": False}
+    recorded.write("data.jsonl", [row])
+    cli("run", "task.yaml")
+    for shown in (cli("samples").out, cli("samples", "--id", "a").out):
+        assert '  list: ["A",null,true]\n  none: null\n  ok: false\n' in shown
+
+
+def test_one_sample_is_shown_with_its_conversation_and_line_breaks(cli, live):
+    project = live(1)
+    project.write("data.jsonl", [{"sample_id": "a", "question": "First line?\nSecond line?", "answer": "A"}])
+    cli("run", "task.yaml", "--model", "stub")
+    shown = cli("samples", "--id", "a").out
+    assert "  question: First line?\n      Second line?\n" in shown
+    assert "  [user] " in shown
+    assert shown.count("Second line?") >= 2, "once in the sample, once in what was sent"
+    assert "    is_correct: " in shown
+    assert "[user]" not in cli("samples").out
+
+
+def test_the_reason_of_a_failure_is_never_cut(cli, recorded):
+    long = "x" * 300
+    task = (recorded.folder / "task.yaml").read_text()
+    recorded.write("task.yaml", task.replace("string_equals\n", "numeric_equals\n"))
+    recorded.write("data.jsonl", [{"sample_id": "a", "answer": long, "output": "1"}])
+    cli("run", "task.yaml", "--max-failures", "1")
+    detail = cli("samples", "--json").lines[0]["failures"][0]["detail"]
+    assert len(detail) > 80
+    assert detail in cli("samples", "--failed").out
+    assert detail in cli("samples", "--id", "a").out
 
 
 def test_a_line_of_json_has_the_documented_fields(run):
@@ -63,6 +114,9 @@ def test_hostile_text_stays_harmless(cli, recorded):
     evil = "\x1b]0;owned\x07\x1b[2Jyes\r\nfake line \u202e[red]x[/red]"
     recorded.write("data.jsonl", [{"sample_id": "\x1b[31m", "e\x1b[1mvil": evil, "answer": evil, "output": evil}])
     cli("run", "task.yaml")
+    full = cli("samples", "--id", "\x1b[31m").out
+    assert "\n      fake line" in full, "line breaks stay, but nothing begins where our lines do"
+    assert not {"\x1b", "\x07", "\r", "\u202e"} & set(full)
     shown = cli("samples").out
     assert not {"\x1b", "\x07", "\r", "\u202e"} & set(shown)
     assert "[red]x[/red]" in shown, "text is not markup"

@@ -55,6 +55,11 @@ def test_a_python_function_answers(result):
     assert result.to_json()["run"] == result.run
 
 
+def test_printed_it_is_one_short_line(result):
+    line = f"<assay run {result.run} of t: completed, 2 samples, string_equals/mean/Accuracy 0.500>"
+    assert str(result) == repr(result) == line
+
+
 def test_the_samples_as_a_table(result):
     pytest.importorskip("polars")
     table = result.to_polars()

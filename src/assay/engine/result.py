@@ -10,12 +10,17 @@ from assay.engine.evidence import evidence_of
 from assay.engine.numbers import addressed
 from assay.errors import SpecError
 from assay.report.document import run_document
+from assay.report.text import number
 from assay.store.runs import find
 from assay.store.store import open_store
 from assay.types import MetricValue, RunReport
 
 if TYPE_CHECKING:
     import polars
+
+
+NUMBERS_SHOWN = 4
+"""How many numbers the one line about a result holds."""
 
 
 class MetricValues(Mapping[str, MetricValue]):
@@ -41,12 +46,21 @@ class MetricValues(Mapping[str, MetricValue]):
         return len(self._values)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Result:
     """A run: its numbers in `metrics`, everything behind them in `samples()`."""
 
     report: RunReport
     location: str
+
+    def __repr__(self) -> str:
+        report = self.report
+        parts = [report.status, f"{report.n_samples:,} sample{'s' if report.n_samples != 1 else ''}"]
+        if report.n_failed:
+            parts.append(f"{report.n_failed:,} with failures")
+        numbers = [f"{address} {number(value.value)}" for address, value in self.metrics.items()]
+        parts += numbers[:NUMBERS_SHOWN] + ["..."] * (len(numbers) > NUMBERS_SHOWN)
+        return f"<assay run {report.run} of {report.task}: {', '.join(parts)}>"
 
     @property
     def run(self) -> str:

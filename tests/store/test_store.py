@@ -91,6 +91,13 @@ def test_a_location_that_cannot_be_a_store_is_an_error(location):
         open_store(location)
 
 
+@pytest.mark.parametrize("location", ["postgresql://u:pw/x@host/x", "mysql://host/x?password=pw", "://u:pw@h"])
+def test_a_password_in_a_location_is_not_repeated(location):
+    with pytest.raises(SpecError) as raised:
+        open_store(location)
+    assert "pw" not in str(raised.value)
+
+
 def test_a_folder_that_cannot_be_made_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot make the folder"):

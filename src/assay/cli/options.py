@@ -24,7 +24,7 @@ def store_option(function: Function) -> Function:
     return click.option(
         "--store",
         envvar="ASSAY_STORE",
-        metavar="PATH|URL",
+        metavar="PATH",
         help="Where runs are kept. Default: .assay/assay.db in the project folder; or the variable ASSAY_STORE.",
     )(function)
 

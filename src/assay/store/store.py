@@ -87,7 +87,9 @@ def _url(location: str) -> str:
     except ArgumentError:
         dialect = ""
     if dialect != "sqlite":
-        raise SpecError(f'"{location}" is not a store that this version can open: give a path or sqlite:///PATH')
+        # what follows the scheme may hold a password
+        kind = location.partition("://")[0]
+        raise SpecError(f"{kind}://... is not a store that this version can open: give the path of a file")
     return location
 
 

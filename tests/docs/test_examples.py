@@ -8,6 +8,7 @@ import json
 import pkgutil
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import click
@@ -86,7 +87,8 @@ def test_every_task_in_the_docs_loads_and_runs(folder, page, text):
     (folder / "task.yaml").write_text(text)
     loaded = load_task(folder / "task.yaml", registry(), strict=True)
     assert loaded.problems == ()
-    report, _ = run_file(folder / "task.yaml", Options(model="scripted/replies.jsonl"))
+    asks = loaded.solver is not None and loaded.solver.kind.live
+    report, _ = run_file(folder / "task.yaml", Options(model="scripted/replies.jsonl" if asks else None))
     assert (report.n_samples, report.n_failed) == (2, 0)
     assert report.scorers[0].metrics[0].result.values
 
@@ -157,6 +159,28 @@ def test_every_link_leads_somewhere(page):
 def test_the_readme_leads_to_every_page():
     text = (ROOT / "README.md").read_text()
     assert [page.name for page in (ROOT / "docs").glob("*.md") if f"(docs/{page.name})" not in text] == []
+
+
+def test_the_readme_can_be_followed_line_by_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    readme = [ROOT / "README.md"]
+    files = {}
+    for entry in blocks("yaml", readme):
+        name, _, task = entry.values[1].partition("\n")
+        files[name.removeprefix("# ")] = task
+        (tmp_path / name.removeprefix("# ")).write_text(task)
+    lines = [line for entry in blocks("console", readme) for line in entry.values[1].splitlines()]
+    for line in lines:
+        if line.startswith("$ echo"):
+            subprocess.run(["sh", "-c", line.removeprefix("$ ")], check=True)
+    (tmp_path / "replies.jsonl").write_text('{"reply": "yes"}\n')
+    run = [shlex.split(line)[3:] for line in lines if line.startswith("$ assay run ")]
+    assert [words[0] for words in run] == ["task.yaml", *files], "the starter of `assay init`, then our own"
+    for name, *options in run[1:]:
+        asks = "single_turn_solver" in files[name]
+        assert ("--model" in options) == asks
+        report, _ = run_file(tmp_path / name, Options(model="scripted/replies.jsonl" if asks else None))
+        assert (report.n_samples, report.n_failed) == (2, 0)
 
 
 @pytest.mark.parametrize(("page", "text"), list(blocks("python")))

@@ -93,7 +93,7 @@ def cli() -> None:
       assay init my-project    make a project of your own
       assay run task.yaml      run a task
 
-    Exit codes: 0 fine, 1 a gate failed, 2 the input is wrong, 3 the run failed or is partial,
+    Exit codes: 0 fine, 1 reserved for gates, 2 the input is wrong, 3 the run failed or is partial,
     130 interrupted (run the same command again to go on).
     """
 

@@ -87,3 +87,15 @@ def test_judges_are_read_with_their_weights():
         ("a/b#2", 1.0),
         ("scripted/x:nan", 1.0),
     ]
+
+
+def test_both_orders_show_which_verdicts_hang_on_the_order(graded):
+    options = ", ".join(f"{{label: L{n}, value: {n / 5}}}" for n in range(6))
+    graded.write("rubric.yaml", RUBRIC.split("options")[0] + f"options: [{options}]}}")
+    graded.write("lazy.jsonl", [{"match": "How is the style?", "reply": "A"}, {"reply": _met("MET")}])
+    arguments = ("grade", "rubric.yaml", "essays", "--judge", "scripted/lazy.jsonl", "--seed", "1")
+    outcome = graded.assay(*arguments, "--shuffle", "both_orders")
+    assert outcome.code == 0, outcome.err
+    assert "of 4 verdicts hang on the order of the options" in outcome.out
+    assert graded.assay(*arguments, "--json").json["n_order_sensitive"] == 0
+    assert graded.assay(*arguments, "--shuffle", "sideways").code == 2

@@ -5,7 +5,8 @@ from __future__ import annotations
 import orjson
 
 from assay.judging.outcome import outcome_of, report_from, value_names
-from assay.judging.panel import Judge, Rules, report_of
+from assay.judging.panel import report_of
+from assay.judging.rules import Judge, Rules
 from assay.judging.sheet import sheet_of
 from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote
 from assay.types import Failure

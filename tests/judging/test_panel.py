@@ -10,8 +10,9 @@ from collections import Counter
 import pytest
 
 from assay.judging.criteria import Criterion, CriterionVerdict
-from assay.judging.panel import Judge, Rules, Tally, check_panel, grade, lenient_notes, report_of
+from assay.judging.panel import Tally, grade, report_of
 from assay.judging.question import Submission
+from assay.judging.rules import Judge, Rules, check_panel, lenient_notes
 from assay.judging.sheet import Sheet, sheet_of
 from assay.judging.total import Scoring
 from assay.judging.verdicts import JudgeVote
@@ -268,3 +269,45 @@ def test_a_panel_that_disagrees_without_an_na_option_says_so(scale):
         Rules(seed=None, nominal_aggregation="unanimous"),
     )
     assert (unsure.report[0].verdict.selected_index, unsure.report[0].verdict.na) == (2, True)
+
+
+def test_in_both_orders_a_judge_is_asked_twice_and_one_that_follows_the_place_is_found_out(scale):
+    sheet = Sheet(criteria=(scale([0.0, 0.5, 1.0]), Criterion(requirement="Polite.", name="polite")))
+
+    def first(text):
+        return _status("MET") if "Polite." in text else '{"selected_option": "A"}'
+
+    ask = Judges(a=first, b=lambda text: _status("MET") if "Polite." in text else _choosing("3")(text))
+    rules = Rules(shuffle="both_orders", auto_na_option=False)
+    report = _grade(ask, sheet, THREE[:2], rules)
+    votes = report.report[0].votes
+    assert [(vote.judge_id, vote.backwards) for vote in votes] == [
+        ("a", False),
+        ("a", True),
+        ("b", False),
+        ("b", True),
+    ]
+    assert votes[0].shuffle_order == votes[1].shuffle_order[::-1]
+    assert votes[0].selected_index != votes[1].selected_index
+    assert [vote.selected_label for vote in votes[2:]] == ["3", "3"]
+    assert [each.order_sensitive for each in report.report] == [True, False]
+    assert len(ask.requests) == 6
+    steady = _grade(Judges(a=_choosing("2")), Sheet(criteria=(sheet.criteria[0],)), THREE[:1], rules)
+    assert (steady.report[0].order_sensitive, steady.score) == (False, 0.5)
+
+
+def test_counterbalanced_and_directed_orders_follow_the_row(scale):
+    sheet = Sheet(criteria=(scale([0.0, 0.5, 1.0]),))
+
+    def orders(shuffle, row):
+        submission = Submission(text="It is Paris.", row=row)
+        rules = Rules(shuffle=shuffle)
+        ask = Judges(a=_choosing("2"), b=_choosing("2"))
+        report = asyncio.run(grade(ask, sheet, submission, THREE[:2], rules))
+        return [vote.shuffle_order for vote in report.report[0].votes]
+
+    assert orders("counterbalanced", 1) == [(1, 2, 0, 3), (2, 0, 1, 3)]
+    assert orders("counterbalanced", 2)[0] == orders("counterbalanced", 1)[1]
+    assert {orders("direction", row)[0] for row in (0, 1)} == {(0, 1, 2, 3), (2, 1, 0, 3)}
+    with pytest.raises(ValueError, match='no shuffle is called "sideways"'):
+        Rules(shuffle="sideways")

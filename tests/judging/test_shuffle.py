@@ -5,7 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 
-from assay.judging.shuffle import option_order
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.judging.criteria import Criterion, CriterionOption
+from assay.judging.shuffle import Seat, latin_row, option_order, scale_order, shown_orders
 
 
 def _sha(text: str) -> str:
@@ -46,3 +50,54 @@ def test_every_option_comes_to_every_place_about_equally_often(scale):
 
 def test_half_a_surrogate_pair_does_no_harm(scale):
     assert sorted(option_order(scale([0.0, 1.0]), seed=0, item="\ud800", judge="a")) == [0, 1]
+
+
+@given(st.integers(2, 9), st.integers(0, 60), st.integers(0, 6))
+def test_counterbalanced_rows_are_balanced_to_one_for_every_number_of_items_and_every_judge(size, items, rank):
+    orders = [latin_row(size, row + rank) for row in range(items)]
+    for place in range(size):
+        counts = Counter(order[place] for order in orders)
+        assert max(counts.values(), default=0) - min((counts[n] for n in range(size)), default=0) <= 1
+    assert all(sorted(order) == list(range(size)) for order in orders)
+
+
+def test_counterbalanced_judges_see_different_rows_and_what_was_added_to_abstain_stays_last(scale):
+    criterion = scale([0.0, 0.5, 1.0])
+    seen = criterion.with_abstention()
+    orders = [
+        shown_orders(criterion, seen, "counterbalanced", 0, Seat(item="t", row=4, judge=str(rank), rank=rank))
+        for rank in range(3)
+    ]
+    assert orders == [((1, 2, 0, 3),), ((2, 0, 1, 3),), ((0, 1, 2, 3),)]
+    declared = scale([0.0, None, 1.0])
+    (order,) = shown_orders(declared, declared, "counterbalanced", 0, Seat(item="t", row=1, judge="a", rank=0))
+    assert order == (1, 2, 0)
+
+
+@given(st.integers(0, 2**32), st.integers(0, 500), st.sampled_from("abc"))
+def test_of_two_neighbouring_items_one_sees_the_scale_upward_and_one_downward(seed, pair, judge):
+    options = [CriterionOption(label=str(n), value=value) for n, value in enumerate((0.5, 0.0, 1.0))]
+    criterion = Criterion(requirement="How good?", options=options).with_abstention()
+    orders = {scale_order(criterion, seed=seed, row=row, judge=judge) for row in (2 * pair, 2 * pair + 1)}
+    assert orders == {(1, 0, 2, 3), (2, 0, 1, 3)}
+
+
+def test_which_direction_comes_first_differs_between_pairs(scale):
+    first = Counter(scale_order(scale([0.0, 1.0]), seed=0, row=2 * pair, judge="a") for pair in range(200))
+    assert all(70 < count < 130 for count in first.values())
+    assert len(first) == 2
+
+
+def test_direction_is_for_scales_and_other_options_are_shuffled(scale):
+    nominal = scale([0.0, 0.5, 1.0], scale_type="nominal")
+    seat = Seat(item="text", row=3, judge="a", rank=0)
+    assert shown_orders(nominal, nominal, "direction", 7, seat) == shown_orders(nominal, nominal, "random", 7, seat)
+
+
+def test_both_orders_are_the_shuffle_and_its_reverse(scale):
+    criterion = scale([0.0, 0.25, 0.5, 0.75, 1.0])
+    seat = Seat(item="text", row=3, judge="a", rank=0)
+    usual = option_order(criterion, seed=7, item="text", judge="a")
+    assert shown_orders(criterion, criterion, "both_orders", 7, seat) == (usual, usual[::-1])
+    assert shown_orders(criterion, criterion, "random", 7, seat) == (usual,)
+    assert shown_orders(criterion, criterion, None, 7, seat) == ((0, 1, 2, 3, 4),)

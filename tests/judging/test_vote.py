@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assay.judging.criteria import STRATEGIES, Criterion, CriterionOption, CriterionVerdict
 from assay.judging.total import Scoring, total
 from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote
-from assay.judging.vote import RubricWarning, aggregate, agreement_with, decide, pairwise_agreement
+from assay.judging.vote import RubricWarning, aggregate, agreement_with, decide, order_sensitive, pairwise_agreement
 
 FOUR = [0.0, 0.33, 0.67, 1.0]
 FIVE = [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -332,3 +332,87 @@ def test_the_quirks_of_the_worked_cases_are_not_reproduced(oracle_cases):
             continue
         criterion, votes = _case(case)
         assert decide(criterion, votes, case["strategy"]).by_tie, case["note"]
+
+
+# both orders
+
+
+def _both(scale_, *answers, weights=None):
+    """Votes of judges that were asked in both orders; None is an abstention, "x" an error."""
+    votes = []
+    for place, pair in enumerate(answers):
+        for backwards, index in enumerate(pair):
+            said = {"na": True, "error": "parse"} if index == "x" else {"na": True} if index is None else {}
+            if not said:
+                said = {"selected_index": index, "value": scale_.choices[index].value}
+            votes.append(
+                MultiChoiceJudgeVote(
+                    judge_id=str(place), backwards=bool(backwards), weight=(weights or [1.0] * 9)[place], **said
+                )
+            )
+    return votes
+
+
+@pytest.mark.parametrize(
+    ("strategy", "answers", "expected"),
+    [
+        ("mean", [(0, 2), (4, 4)], 0.625),
+        ("mean", [(0, None), (4, 4)], 0.5),
+        ("mean", [("x", 0), (4, 4), (4, 2)], 7 / 12),
+        ("median", [(0, 1), (3, 4)], 0.5),
+        ("median", [(0, None), (2, 4), (4, 4)], 0.75),
+        ("weighted_mean", [(0, 2), (4, 4)], 0.4375),
+        ("mode", [(0, 1), (1, None)], 0.25),
+        ("min", [(3, 0), (2, 4)], 0.5),
+        ("max", [(1, 4), (2, 3)], 0.5),
+        ("min", [(None, 1), (2, 0)], 0.25),
+        ("worst", [(3, 0), (2, 4)], 0.5),
+        ("best", [(1, 4), (2, 3)], 0.5),
+    ],
+)
+def test_a_judge_asked_in_both_orders_counts_once(scale, strategy, answers, expected):
+    criterion = scale([0.0, 0.25, 0.5, 0.75, 1.0])
+    votes = _both(criterion, *answers, weights=[3.0, 1.0, 1.0] if strategy == "weighted_mean" else None)
+    assert aggregate(criterion, votes, strategy).aggregated_value == pytest.approx(expected)
+    assert aggregate(criterion, votes[::-1], strategy).aggregated_value == pytest.approx(expected)
+
+
+def test_unanimous_looks_at_the_first_order_only(scale):
+    criterion = scale([0.0, 0.5, 1.0, None], scale_type="nominal")
+    agree = _both(criterion, (1, 0), (1, 2))
+    assert aggregate(criterion, agree, "unanimous").selected_index == 1
+    disagree = _both(criterion, (1, 0), (0, 0))
+    assert aggregate(criterion, disagree, "unanimous").na
+
+
+def test_weights_are_halved_between_both_orders(scale):
+    criterion = scale([0.0, 0.5, 1.0], scale_type="nominal")
+    votes = _both(criterion, (2, 0), (1, 1), weights=[3.0, 2.0])
+    assert aggregate(criterion, votes, "weighted_mode").selected_index == 1
+
+
+def test_different_answers_in_both_orders_mark_the_criterion_and_an_abstention_does_not(scale):
+    criterion = scale([0.0, 0.5, 1.0])
+    assert order_sensitive(criterion, _both(criterion, (1, 1), (0, 2)))
+    assert not order_sensitive(criterion, _both(criterion, (1, 1), (0, None), ("x", 2)))
+
+
+def test_votes_in_both_orders_are_one_opinion_for_agreement_and_for_the_least_number_of_votes(scale):
+    criterion = scale([0.0, 0.5, 1.0, None])
+    votes = _both(criterion, (1, 1), (0, 0))
+    assert pairwise_agreement(criterion, votes) == 0.0
+    assert agreement_with(criterion, votes, aggregate(criterion, votes, "min")) == 0.5
+    assert aggregate(criterion, votes, min_votes=3).na
+    assert not aggregate(criterion, votes, min_votes=2).na
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=5))
+def test_judges_whom_no_order_moves_give_the_verdict_of_judges_that_are_asked_once(picked):
+    options = [CriterionOption(label=str(n), value=n / 3) for n in range(4)]
+    criterion = Criterion(requirement="How good?", options=options)
+    doubled = _both(criterion, *((index, index) for index in picked))
+    once = [vote for vote in doubled if not vote.backwards]
+    for strategy in ("mean", "median", "weighted_mean", "mode", "min", "max", "worst", "best"):
+        twice, plain = aggregate(criterion, doubled, strategy), aggregate(criterion, once, strategy)
+        assert twice.selected_index == plain.selected_index
+        assert twice.aggregated_value == pytest.approx(plain.aggregated_value)

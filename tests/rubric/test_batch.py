@@ -243,3 +243,28 @@ def test_a_length_penalty_holds_for_the_items_their_mean_and_the_mean_without_sn
     assert result.mean_score.value == result.mean_continuous == pytest.approx(0.75)
     assert evaluate_sync(dataset, CriterionGrader(llm_config=LLMConfig(verdicts), seed=1)).get_scores() == [1.0] * 3
     assert len(ASKED) == 3
+
+
+def _first_letter(messages, **parameters):
+    ASKED.append(messages[-1]["content"])
+    return '{"selected_option": "A"}'
+
+
+def test_counterbalanced_items_keep_their_orders_when_others_are_appended():
+    quality = Rubric([_rubric().criteria[-1]])
+    grader = CriterionGrader(llm_config=LLMConfig(_first_letter), shuffle="counterbalanced", seed=1)
+    few = evaluate_sync(_dataset(quality, 4), grader)
+    assert few.get_scores() == [0.0, 0.8, 0.0, 0.8]
+    more = evaluate_sync(_dataset(quality, 7), grader)
+    assert more.get_scores()[:4] == few.get_scores()
+    assert len(ASKED) == 7
+
+
+def test_verdicts_that_hang_on_the_order_are_counted():
+    quality = Rubric([_rubric().criteria[-1]])
+    judge = LLMConfig(_first_letter)
+    grader = CriterionGrader(llm_config=judge, shuffle="both_orders", seed=1, auto_na_option=False)
+    result = evaluate_sync(_dataset(quality, 3), grader)
+    assert (result.n_order_sensitive, result.n_verdicts, len(ASKED)) == (3, 3, 6)
+    assert [report.report[0].order_sensitive for report in result.get_reports()] == [True] * 3
+    assert evaluate_sync(_dataset(quality, 3), grader).n_cached == 3

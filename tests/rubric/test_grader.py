@@ -60,6 +60,14 @@ def test_an_unset_seed_is_drawn_once_and_reported(judge, three_scales, choose):
     assert (plain.seed, vote.shuffle_order) == (None, (0, 1, 2, 3, 4))
 
 
+def test_a_series_is_balanced_by_its_rows(judge, three_scales):
+    grader = CriterionGrader(
+        llm_config=LLMConfig(judge(lambda text: '{"selected_option": "A"}')), shuffle="counterbalanced"
+    )
+    labels = [three_scales.grade_sync("text", grader, row=row).report[0].label for row in range(8)]
+    assert labels == ["1", "2", "3", "4", "1", "2", "3", "4"]
+
+
 def test_a_dead_judge_is_named_and_the_others_decide(judge, panel):
     grader = panel(a=judge("MET"), b=judge(lambda text: RuntimeError("out of order")), c=judge("MET"))
     with pytest.warns(RubricWarning, match='judge "b" failed in 1 of 1 calls'):
@@ -113,6 +121,8 @@ def test_a_long_submission_loses_but_its_judges_do_not(judge):
         ({"few_shot_config": FewShotConfig()}, "few_shot_config"),
         ({"training_data": object()}, "training_data"),
         ({"cannot_assess_config": CannotAssessConfig("sometimes")}, "sometimes"),
+        ({"shuffle": "sideways"}, "no shuffle is called"),
+        ({"shuffle": "direction", "shuffle_options": False}, "exclude each other"),
         ({"min_coverage": 7.0}, "min_coverage"),
         ({"on_failed_criterion": "ignore"}, "on_failed_criterion"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 from pydantic import ValidationError
@@ -113,7 +114,7 @@ def test_the_rubric_may_stand_in_a_file_and_its_content_counts(panel):
         (("RUBRIC", "../../rubric.yaml"), "leads out of the project folder"),
         (("RUBRIC", "[{requirement: Kind., wieght: 3}]"), 'unknown field "wieght"'),
         (("RUBRIC", "[]"), "has no criteria"),
-        (("shuffle: false", "shuffle: counterbalanced"), "counterbalanced is not available in this version"),
+        (("shuffle: false", "shuffle: sideways"), "counterbalanced"),
         (("shuffle: false", "llm_calls: per_item"), "per_item is not available in this version"),
         (("shuffle: false", "repeats: 3"), "repeats: 3 is not available in this version"),
         (("shuffle: false", "aggregation: bogus"), 'called "bogus"'),
@@ -208,3 +209,27 @@ def test_judges_of_one_model_are_told_apart():
         _settings(rubric=[])
     assert KIND.live
     assert _settings().content_digest() != _settings(rubric="[{requirement: Other.}]").content_digest()
+
+
+SCALE = {
+    "name": "style",
+    "requirement": "How is the style?",
+    "options": [{"label": label, "value": value} for label, value in (("Poor", 0.0), ("Fair", 0.5), ("Fine", 1.0))],
+}
+
+
+def test_the_row_decides_a_counterbalanced_order(make_rows):
+    settings = _settings(rubric=[SCALE], shuffle="counterbalanced")
+    rows = make_rows(["Paris."])
+    for row, label in ((0, "Poor"), (1, "Fair"), (2, "Fine"), (3, "Poor")):
+        outcome = _judged(settings, replace(rows, positions=(row,)), '{"selected_option": "A"}')
+        assert outcome.metadata["style_label"] == label
+
+
+def test_a_judge_that_follows_the_place_is_marked_in_both_orders(make_rows):
+    settings = _settings(rubric=[SCALE], shuffle="both_orders", auto_na_option=False)
+    outcome = _judged(settings, make_rows(["Paris."]), '{"selected_option": "A"}')
+    assert outcome.metadata["order_sensitive"] == ["style"]
+    assert [vote.get("backwards", False) for vote in outcome.metadata["votes"]["style"]] == [False, True]
+    steady = _judged(settings, make_rows(["Paris."]), '{"selected_option": "Fair"}')
+    assert (steady.values["style"], "order_sensitive" in steady.metadata) == (0.5, False)

@@ -37,6 +37,13 @@ COLUMNS_WIDTH = 76
 @click.option("--aggregation", default="majority", show_default=True, help="For criteria without options.")
 @click.option("--ordinal-aggregation", default="mean", show_default=True, help="For options on a scale.")
 @click.option("--nominal-aggregation", default="mode", show_default=True, help="For options without an order.")
+@click.option(
+    "--shuffle",
+    type=click.Choice(["random", "counterbalanced", "direction", "both_orders"]),
+    default="random",
+    show_default=True,
+    help="How the order of options differs between texts and judges.",
+)
 @click.option("--seed", type=int, metavar="N", help="Seed of the order of options; drawn and kept when not set.")
 @click.option("--max-concurrency", type=click.IntRange(min=1), metavar="N", help="At most N calls in flight a model.")
 @click.option("--fresh", is_flag=True, help="Ask anew instead of using votes that are there.")
@@ -142,6 +149,7 @@ def document(result: EvalResult) -> dict[str, Any]:
         },
         "continuous_score": result.mean_continuous,
         "tie_share": result.tie_share,
+        "n_order_sensitive": result.n_order_sensitive,
         "items": [_item(each) for each in result.item_results],
         "usage": {
             "prompt_tokens": result.total_token_usage.prompt_tokens,
@@ -209,4 +217,6 @@ def table(result: EvalResult, rubric: Rubric) -> RenderableType:
             f"{result.tie_share or 0:.1%} of the verdicts were decided by a tie; "
             f"the mean without snapping to options is {number(result.mean_continuous)}"
         )
+    if result.n_order_sensitive:
+        after.append(f"{result.n_order_sensitive:,} of {result.n_verdicts:,} verdicts hang on the order of the options")
     return Group(*(Text(line) for line in lines), made, *(Text(line) for line in after))

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.judging.criteria import Criterion
-from assay.judging.panel import Judge, Rules, report_of
+from assay.judging.panel import report_of
 from assay.judging.reports import EnsembleEvaluationReport
+from assay.judging.rules import Judge, Rules
 from assay.judging.sheet import Sheet
 from assay.judging.total import value_of
 from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote, Vote
@@ -49,7 +50,9 @@ def outcome_of(
         name: [vote.model_dump(mode="json", exclude_defaults=True) for vote in each.votes]
         for name, each in zip(value_names(sheet), report.report, strict=True)
     }
-    return Score(scorer=scorer, values=values, metadata={**metadata, **_beside(report)})
+    torn = [name for name, each in zip(value_names(sheet), report.report, strict=True) if each.order_sensitive]
+    beside = _beside(report) | ({"order_sensitive": torn} if torn else {})
+    return Score(scorer=scorer, values=values, metadata={**metadata, **beside})
 
 
 def _beside(report: EnsembleEvaluationReport) -> dict[str, Any]:

@@ -28,12 +28,13 @@ _ALONE = re.compile(r"(?<!\w)[B-HJ-Z](?!\w)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """What is judged, what it answers, and what a good one looks like."""
+    """What is judged, what it answers, and what a good one looks like; `row` is its place in its dataset."""
 
     text: str
     prompt: str | None = None
     reference: str | None = None
     guidelines: str | None = None
+    row: int = 0
 
 
 class Statuses:

@@ -44,6 +44,7 @@ class EnsembleCriterionReport(CriterionReport):
 
     `pairwise_agreement` is the share of pairs of judges that agree, `agreement` the share that agrees with the
     verdict; both leave out the `n_abstained` judges without an opinion and the `n_errors` that could not be read.
+    `order_sensitive` says that a judge who was asked in both orders of the options gave two answers.
     """
 
     votes: tuple[JudgeVote | MultiChoiceJudgeVote, ...] = ()
@@ -52,6 +53,7 @@ class EnsembleCriterionReport(CriterionReport):
     n_abstained: int = 0
     n_errors: int = 0
     by_tie: bool = False
+    order_sensitive: bool = False
     note: str | None = None
 
     @property

@@ -1,12 +1,41 @@
-"""The order in which a judge sees the options: by content, never by who comes first."""
+"""The order in which a judge sees the options: by content and place, never by who comes first."""
 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
+from typing import Literal
 
 from assay.judging.criteria import Criterion
 
+Shuffle = Literal["random", "counterbalanced", "direction", "both_orders"]
+"""How the order of options differs between submissions and judges."""
 _BETWEEN = "\x1f"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """Who looks at what: a judge, by its name and its place in the panel, at a submission, by its text and its row."""
+
+    item: str
+    row: int
+    judge: str
+    rank: int
+
+
+def shown_orders(
+    criterion: Criterion, seen: Criterion, shuffle: Shuffle | None, seed: int, seat: Seat
+) -> tuple[tuple[int, ...], ...]:
+    """The order in which one judge sees the options, or both orders; `seen` may have an option more, to abstain."""
+    if shuffle is None:
+        return (tuple(range(len(seen.choices))),)
+    if shuffle == "counterbalanced":
+        declared = len(criterion.choices)
+        return (latin_row(declared, seat.row + seat.rank) + tuple(range(declared, len(seen.choices))),)
+    if shuffle == "direction" and criterion.kind == "ordinal":
+        return (scale_order(seen, seed=seed, row=seat.row, judge=seat.judge),)
+    order = option_order(seen, seed=seed, item=seat.item, judge=seat.judge)
+    return (order, order[::-1]) if shuffle == "both_orders" else (order,)
 
 
 def option_order(criterion: Criterion, *, seed: int, item: str, judge: str, repeat: int = 0) -> tuple[int, ...]:
@@ -17,11 +46,34 @@ def option_order(criterion: Criterion, *, seed: int, item: str, judge: str, repe
     >>> sorted(option_order(Criterion(requirement="How good?", options=scale), seed=42, item="Hello", judge="a"))
     [0, 1, 2, 3, 4]
     """
-    labels = [option.label for option in criterion.choices]
-    asked = digest(_BETWEEN.join([criterion.requirement, *labels]))
-    fixed = [str(seed), digest(item), asked, judge, str(repeat)]
-    places = {place: digest(_BETWEEN.join([*fixed, str(place)])) for place in range(len(labels))}
+    fixed = [str(seed), digest(item), _asked(criterion), judge, str(repeat)]
+    places = {place: digest(_BETWEEN.join([*fixed, str(place)])) for place in range(len(criterion.choices))}
     return tuple(sorted(places, key=places.__getitem__))
+
+
+def latin_row(size: int, row: int) -> tuple[int, ...]:
+    """A row of the cyclic Latin square: over `size` rows every option stands once at every place.
+
+    >>> latin_row(3, 0), latin_row(3, 4)
+    ((0, 1, 2), (1, 2, 0))
+    """
+    return tuple((row + place) % size for place in range(size))
+
+
+def scale_order(criterion: Criterion, *, seed: int, row: int, judge: str) -> tuple[int, ...]:
+    """A scale upward or downward, with what abstains at its end; of two neighbouring rows each way comes once.
+
+    Which of the two comes first is drawn, so that rows that alternate for other reasons do not follow the scale.
+    """
+    options = range(len(criterion.choices))
+    upward = sorted((n for n in options if not criterion.choices[n].na), key=lambda n: (criterion.choices[n].value, n))
+    drawn = int(digest(_BETWEEN.join([str(seed), _asked(criterion), judge, str(row // 2)])), 16) % 2
+    shown = upward if (row + drawn) % 2 == 0 else upward[::-1]
+    return (*shown, *(n for n in options if criterion.choices[n].na))
+
+
+def _asked(criterion: Criterion) -> str:
+    return digest(_BETWEEN.join([criterion.requirement, *(option.label for option in criterion.choices)]))
 
 
 def digest(text: str) -> str:

@@ -53,7 +53,10 @@ class JudgeVote(Value):
 
 
 class MultiChoiceJudgeVote(Value):
-    """What one judge says of a criterion with options; `shuffle_order[place]` is the option shown there."""
+    """What one judge says of a criterion with options; `shuffle_order[place]` is the option shown there.
+
+    `backwards` marks the second vote of a judge who was asked in both orders.
+    """
 
     judge_id: Text
     selected_index: int | None = None
@@ -66,6 +69,7 @@ class MultiChoiceJudgeVote(Value):
     error: VoteError | None = None
     reasoning: Text | None = None
     judgment: MultiChoiceJudgment | None = None
+    backwards: bool = False
 
     @property
     def is_error(self) -> bool:

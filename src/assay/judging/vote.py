@@ -61,9 +61,10 @@ def decide(criterion: Criterion, votes: Sequence[Vote], strategy: str | None = N
     """The same, with what came about by a tie and what is odd, as values."""
     name = criterion.aggregation or strategy or DEFAULTS[criterion.kind]
     check_strategy(name, criterion.kind)
-    ballots = [ballot for ballot in (_ballot(criterion, vote) for vote in votes) if ballot is not None]
-    if not ballots or len(ballots) < min_votes:
+    judged = _judged(criterion, votes)
+    if not judged or len(judged) < min_votes:
         return Decision(verdict=_nobody(criterion, votes))
+    ballots = _doubled(judged) if name not in FIRST_ORDER and _twice(votes) else [each[0] for each in judged]
     if criterion.is_binary:
         return _BINARY[name](criterion, ballots)
     return _CHOICE[name](criterion, ballots)
@@ -90,9 +91,38 @@ def _picked(criterion: Criterion, vote: MultiChoiceJudgeVote) -> int | None:
     return None if criterion.choices[vote.selected_index].na else vote.selected_index
 
 
-def _ballot(criterion: Criterion, vote: Vote) -> _Ballot | None:
-    index = cast_index(criterion, vote)
-    return None if index is None else _Ballot(index, vote.weight)
+def _judged(criterion: Criterion, votes: Sequence[Vote]) -> list[list[_Ballot]]:
+    """The ballots of every judge that cast one: a single one, or that of the first order before its reverse."""
+    first = [[vote] for vote in votes if not _is_backwards(vote)]
+    for vote in votes:
+        if _is_backwards(vote):
+            partner = next((each for each in first if each[0].judge_id == vote.judge_id and len(each) == 1), None)
+            first.append([vote]) if partner is None else partner.append(vote)
+    judged = [
+        [_Ballot(index, vote.weight) for vote in each if (index := cast_index(criterion, vote)) is not None]
+        for each in first
+    ]
+    return [each for each in judged if each]
+
+
+def _doubled(judged: Sequence[list[_Ballot]]) -> list[_Ballot]:
+    """Every judge twice at half weight; one that answered in one order only counts in full by that answer."""
+    return [
+        _Ballot(ballot.index, ballot.weight / 2) for each in judged for ballot in (each if len(each) > 1 else each * 2)
+    ]
+
+
+def _is_backwards(vote: Vote) -> bool:
+    return isinstance(vote, MultiChoiceJudgeVote) and vote.backwards
+
+
+def _twice(votes: Sequence[Vote]) -> bool:
+    return any(_is_backwards(vote) for vote in votes)
+
+
+def order_sensitive(criterion: Criterion, votes: Sequence[Vote]) -> bool:
+    """Whether a judge gave two answers to one question, because its options stood in another order."""
+    return any(len({ballot.index for ballot in each}) > 1 for each in _judged(criterion, votes))
 
 
 def _nobody(criterion: Criterion, votes: Sequence[Vote]) -> PanelVerdict:
@@ -244,6 +274,8 @@ _CHOICE: Mapping[str, _Strategy] = {
     "worst": _by_sign(_lowest, _highest),
     "best": _by_sign(_highest, _lowest),
 }
+FIRST_ORDER = ("min", "max", "unanimous", "any", "worst", "best")
+"""Strategies that one answer decides: a second look would only make them more extreme."""
 LENIENT_ON_FAULTS = ("min", "unanimous")
 """Strategies that sound strict, and let a fault pass when a single judge does."""
 
@@ -275,4 +307,5 @@ def agreement_with(criterion: Criterion, votes: Sequence[Vote], verdict: PanelVe
 
 
 def _cast(criterion: Criterion, votes: Sequence[Vote]) -> list[int]:
-    return [index for index in (cast_index(criterion, vote) for vote in votes) if index is not None]
+    """One answer a judge: that of the first order, which nobody agrees with by agreeing with himself."""
+    return [each[0].index for each in _judged(criterion, votes)]

@@ -22,9 +22,10 @@ from assay.engine.session import run_task
 from assay.errors import SpecError
 from assay.judging.length import words_in
 from assay.judging.outcome import outcome_of, report_from
-from assay.judging.panel import Judge, Rules, grade
+from assay.judging.panel import grade
 from assay.judging.question import Submission
 from assay.judging.reports import TokenUsage, mean_of
+from assay.judging.rules import Judge, Rules
 from assay.judging.total import total
 from assay.registry import Kind
 from assay.rubric.clients import connected, here
@@ -149,6 +150,7 @@ class EvalRunner:
             n_cached=report.n_cached,
             n_ties=sum(each.by_tie for each in graded),
             n_verdicts=len(graded),
+            n_order_sensitive=sum(each.order_sensitive for each in graded),
             mean_score=next(iter(report.scorers[0].metrics[0].result.values.values())),
             mean_continuous=_continuous(results, rules),
             judge_failures=failures,
@@ -196,6 +198,7 @@ class _Panel(ScorerSpec):
             prompt=self._dataset.get_item_prompt(index),
             reference=self._dataset.get_item_reference_submission(index),
             guidelines=rubric.guidelines,
+            row=index,
         )
         report = await grade(ask, rubric.sheet, submission, self._judges, self._rules)
         return outcome_of(report, rubric.sheet, self.type, keep_abstained=True)

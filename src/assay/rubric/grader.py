@@ -9,10 +9,12 @@ from typing import Any
 
 from assay.errors import SpecError
 from assay.judging.length import LengthPenalty
-from assay.judging.panel import Judge, Rules, Tally, check_panel, grade, lenient_notes
+from assay.judging.panel import Tally, grade
 from assay.judging.question import Submission
 from assay.judging.reports import EnsembleEvaluationReport
+from assay.judging.rules import Judge, Rules, check_panel, lenient_notes
 from assay.judging.sheet import Sheet
+from assay.judging.shuffle import Shuffle
 from assay.judging.total import ScoreValueRule, Scoring
 from assay.judging.vote import RubricWarning
 from assay.rubric.clients import Clients
@@ -52,6 +54,7 @@ class CriterionGrader:
         llm_calls: str = "per_criterion",
         *,
         judge_model_config: LLMConfig | None = None,
+        shuffle: Shuffle | None = None,
         min_votes: int = 0,
         min_coverage: float = 0.0,
         score_value: ScoreValueRule = "snapped",
@@ -64,6 +67,8 @@ class CriterionGrader:
         )
         if on_failed_criterion not in ("fail", "skip"):
             raise SpecError(f'on_failed_criterion is "fail" or "skip", not "{on_failed_criterion}"')
+        if shuffle is not None and not shuffle_options:
+            raise SpecError(f'shuffle="{shuffle}" and shuffle_options=False exclude each other')
         specs = _specs(llm_config or judge_model_config, judges)
         self.judges = _panel(specs)
         unsure = cannot_assess_config or CannotAssessConfig()
@@ -76,6 +81,7 @@ class CriterionGrader:
                 aggregation=aggregation,
                 ordinal_aggregation=ordinal_aggregation,
                 nominal_aggregation=nominal_aggregation,
+                shuffle=shuffle or "random",
                 seed=self.seed,
                 auto_na_option=auto_na_option,
                 min_votes=min_votes,
@@ -106,11 +112,17 @@ class CriterionGrader:
         rubric: Rubric,
         query: str | None = None,
         reference_submission: str | None = None,
+        *,
+        row: int = 0,
     ) -> EnsembleEvaluationReport:
-        """Let the panel grade one submission."""
+        """Let the panel grade one submission; `row` is its number in a series, for shuffles that balance one."""
         self.check(rubric.sheet)
         submission = Submission(
-            text=text_of(to_grade), prompt=query, reference=reference_submission, guidelines=rubric.guidelines
+            text=text_of(to_grade),
+            prompt=query,
+            reference=reference_submission,
+            guidelines=rubric.guidelines,
+            row=row,
         )
         async with self.clients.asking() as ask:
             tally = Tally(ask)

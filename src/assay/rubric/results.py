@@ -26,6 +26,7 @@ class EvalResult:
     """A graded dataset. `n_cached` items cost nothing, because all their votes were there.
 
     `n_ties` of the `n_verdicts` were decided by a tie; `mean_continuous` is the mean score without snapping to options.
+    `n_order_sensitive` of them were answered in two ways by a judge that was asked in both orders of the options.
     """
 
     run: str
@@ -35,6 +36,7 @@ class EvalResult:
     n_cached: int = 0
     n_ties: int = 0
     n_verdicts: int = 0
+    n_order_sensitive: int = 0
     mean_score: MetricValue | None = None
     mean_continuous: float | None = None
     judge_failures: Mapping[str, tuple[int, int]] = field(default_factory=dict)

@@ -157,9 +157,14 @@ class Rubric:
         grader: CriterionGrader,
         query: str | None = None,
         reference_submission: str | None = None,
+        *,
+        row: int = 0,
     ) -> EnsembleEvaluationReport:
-        """Let a panel of judges grade one submission; `query` is what the submission answers."""
-        return await grader.grade(to_grade, self, query=query, reference_submission=reference_submission)
+        """Let a panel of judges grade one submission; `query` is what the submission answers.
+
+        `row` is the submission's number in a series, for shuffles that balance one.
+        """
+        return await grader.grade(to_grade, self, query, reference_submission, row=row)
 
     def grade_sync(
         self,
@@ -167,8 +172,10 @@ class Rubric:
         grader: CriterionGrader,
         query: str | None = None,
         reference_submission: str | None = None,
+        *,
+        row: int = 0,
     ) -> EnsembleEvaluationReport:
         """The same for programs without an event loop."""
         import asyncio
 
-        return asyncio.run(self.grade(to_grade, grader, query, reference_submission))
+        return asyncio.run(self.grade(to_grade, grader, query, reference_submission, row=row))

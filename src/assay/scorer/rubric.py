@@ -13,9 +13,11 @@ from pydantic import Field, field_validator, model_validator
 
 from assay.errors import SpecError
 from assay.judging.outcome import outcome_of, value_names
-from assay.judging.panel import Judge, Rules, check_panel, grade, with_twins
+from assay.judging.panel import grade
 from assay.judging.question import Submission
+from assay.judging.rules import Judge, Rules, check_panel, with_twins
 from assay.judging.sheet import Sheet, sheet_from_file, sheet_from_text, sheet_of
+from assay.judging.shuffle import Shuffle
 from assay.judging.total import CannotAssess, ScoreValueRule, Scoring, total
 from assay.judging.verdicts import MultiChoiceVerdict, read_verdict
 from assay.registry import Kind
@@ -52,7 +54,7 @@ class RubricScorer(TextScorer):
     aggregation: str = "majority"
     ordinal_aggregation: str = "mean"
     nominal_aggregation: str = "mode"
-    shuffle: bool | str = True
+    shuffle: bool | Shuffle = True
     seed: int = 0
     auto_na_option: bool = True
     cannot_assess: CannotAssess = "skip"
@@ -76,7 +78,6 @@ class RubricScorer(TextScorer):
     @model_validator(mode="after")
     def _can_work(self) -> RubricScorer:
         later = {
-            "shuffle": not isinstance(self.shuffle, bool),
             "llm_calls": self.llm_calls != "per_criterion",
             "repeats": self.repeats != 1,
         }
@@ -99,6 +100,7 @@ class RubricScorer(TextScorer):
             aggregation=self.aggregation,
             ordinal_aggregation=self.ordinal_aggregation,
             nominal_aggregation=self.nominal_aggregation,
+            shuffle="random" if isinstance(self.shuffle, bool) else self.shuffle,
             seed=self.seed if self.shuffle else None,
             auto_na_option=self.auto_na_option,
             min_votes=self.min_votes,
@@ -156,7 +158,7 @@ async def judge_by_rubric(settings: RubricScorer, rows: Rows, ask: Ask) -> Score
     truth = _truth(settings, rows)
     if isinstance(truth, Failure):
         return truth
-    submission = Submission(text=text.values[0], guidelines=sheet.guidelines, **beside)
+    submission = Submission(text=text.values[0], guidelines=sheet.guidelines, row=rows.positions[0], **beside)
     report = await grade(ask, sheet, submission, settings.panel, settings.rules)
     outcome = outcome_of(report, sheet, settings.type)
     if isinstance(outcome, Failure) or truth is None:

@@ -1,0 +1,94 @@
+"""Who sits on a panel and how it works, checked before anybody is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import get_args
+
+from assay.judging.criteria import Criterion, CriterionKind, check_strategy
+from assay.judging.sheet import Sheet
+from assay.judging.shuffle import Shuffle
+from assay.judging.total import Scoring
+from assay.judging.vote import LENIENT_ON_FAULTS
+from assay.types import Sampling
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """One judge of a panel: who it is, which model answers for it, and how much its vote weighs.
+
+    `twin` counts the judges before it that are the same model asked in the same way: where a model answers at random,
+    each of them is asked, and none repeats the other.
+    """
+
+    id: str
+    model: str
+    weight: float = 1.0
+    sampling: Sampling = field(default_factory=Sampling)
+    twin: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How a panel works. `seed` None shows the options in the order of the rubric."""
+
+    aggregation: str = "majority"
+    ordinal_aggregation: str = "mean"
+    nominal_aggregation: str = "mode"
+    shuffle: Shuffle = "random"
+    seed: int | None = 0
+    auto_na_option: bool = True
+    min_votes: int = 0
+    skip_failed: bool = False
+    scoring: Scoring = field(default_factory=Scoring)
+
+    def __post_init__(self) -> None:
+        check_strategy(self.aggregation, "binary")
+        check_strategy(self.ordinal_aggregation, "ordinal")
+        check_strategy(self.nominal_aggregation, "nominal")
+        if self.shuffle not in get_args(Shuffle):
+            raise ValueError(f'no shuffle is called "{self.shuffle}"; there is {", ".join(get_args(Shuffle))}')
+
+    def strategy(self, criterion: Criterion) -> str:
+        """How votes on a criterion are aggregated: its own way, else the panel's for its kind."""
+        usual: dict[CriterionKind, str] = {
+            "binary": self.aggregation,
+            "ordinal": self.ordinal_aggregation,
+            "nominal": self.nominal_aggregation,
+        }
+        return criterion.aggregation or usual[criterion.kind]
+
+    def seen(self, criterion: Criterion) -> Criterion:
+        """The criterion as judges see it: with an option to abstain, unless they must choose."""
+        return criterion.with_abstention() if self.auto_na_option else criterion
+
+
+def with_twins(judges: Sequence[Judge]) -> tuple[Judge, ...]:
+    """The judges with those told apart that are one model asked in one way."""
+    ways = [(judge.model, judge.sampling) for judge in judges]
+    return tuple(replace(judge, twin=ways[:place].count(ways[place])) for place, judge in enumerate(judges))
+
+
+def check_panel(judges: Sequence[Judge]) -> None:
+    """Raise a ValueError unless there is a judge, every judge has a name of its own, and all weights count."""
+    if not judges:
+        raise ValueError("a panel needs at least one judge")
+    ids = [judge.id for judge in judges]
+    again = next((name for place, name in enumerate(ids) if name in ids[:place]), None)
+    if again is not None:
+        raise ValueError(f'there are two judges with the id "{again}"; give each an id of its own')
+    for judge in judges:
+        if not 0 < judge.weight < float("inf"):
+            raise ValueError(f'the weight of judge "{judge.id}" must be a positive number, not {judge.weight}')
+
+
+def lenient_notes(sheet: Sheet, rules: Rules) -> list[str]:
+    """Criteria whose aggregation sounds strict and is not, because they describe a fault."""
+    return [
+        f'"{rules.strategy(criterion)}" is lenient on "{name}", which describes a fault: one judge can let it pass; '
+        'use "worst" to be strict whatever the sign'
+        for name, criterion in zip(sheet.names, sheet.criteria, strict=True)
+        if criterion.weight < 0 and rules.strategy(criterion) in LENIENT_ON_FAULTS
+        if not (rules.strategy(criterion) == "unanimous" and criterion.kind == "nominal")
+    ]

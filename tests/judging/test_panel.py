@@ -311,3 +311,53 @@ def test_counterbalanced_and_directed_orders_follow_the_row(scale):
     assert {orders("direction", row)[0] for row in (0, 1)} == {(0, 1, 2, 3), (2, 1, 0, 3)}
     with pytest.raises(ValueError, match='no shuffle is called "sideways"'):
         Rules(shuffle="sideways")
+
+
+TWO = sheet_of([{"requirement": "One.", "name": "one"}, {"requirement": "Two.", "name": "two"}])
+
+
+def _said(**answers):
+    return json.dumps(
+        {name: {"explanation": f"why {name}", "criterion_status": word} for name, word in answers.items()}
+    )
+
+
+def test_per_item_a_judge_is_asked_once_about_all_criteria():
+    ask = Judges(a=_said(criterion_1="MET", criterion_2="UNMET"), b=_said(criterion_1="MET", criterion_2="MET"))
+    report = _grade(ask, TWO, THREE[:2], Rules(llm_calls="per_item"))
+    assert len(ask.requests) == 2
+    assert [each.label for each in report.report] == ["MET", "UNMET"]
+    assert [vote.judge_id for vote in report.report[1].votes] == ["a", "b"]
+    assert report.report[1].votes[0].reason == "why criterion_2"
+    assert report.judge_scores == {"a": 0.5, "b": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("second", "error"),
+    [("hm", "parse"), (_dead(), "infrastructure"), (Reply(text=None, refusal="no"), "refusal")],
+)
+def test_per_item_only_a_criterion_that_both_replies_lack_gets_an_error_vote(second, error):
+    ask = Judges(a=[_said(criterion_1="MET"), second])
+    report = _grade(ask, TWO, THREE[:1], Rules(llm_calls="per_item", skip_failed=True))
+    one, two = (each.votes[0] for each in report.report)
+    assert (one.verdict, one.error, two.error) == (CriterionVerdict.MET, None, error)
+    assert report.score == 1.0
+    assert "criterion_2: there is no answer" in ask.requests[1][1].messages[-1]["content"]
+
+
+def test_per_item_a_second_turn_may_bring_what_the_first_lacked():
+    ask = Judges(a=[_said(criterion_1="MET"), _said(criterion_2="MET")])
+    assert _grade(ask, TWO, THREE[:1], Rules(llm_calls="per_item")).score == 1.0
+    assert len(ask.requests) == 2
+
+
+def test_per_item_in_both_orders_asks_again_about_the_options_only(scale):
+    sheet = Sheet(criteria=(TWO.criteria[0], scale([0.0, 0.5, 1.0])))
+    first = json.dumps({"criterion_1": "MET", "criterion_2": "A"})
+    ask = Judges(a=[first, json.dumps({"criterion_1": "A"})])
+    rules = Rules(llm_calls="per_item", shuffle="both_orders", auto_na_option=False)
+    report = _grade(ask, sheet, THREE[:1], rules)
+    assert [len(each.votes) for each in report.report] == [1, 2]
+    assert report.report[1].order_sensitive
+    with pytest.raises(ValueError, match='"per_item", not "per_text"'):
+        Rules(llm_calls="per_text")

@@ -268,3 +268,20 @@ def test_verdicts_that_hang_on_the_order_are_counted():
     assert (result.n_order_sensitive, result.n_verdicts, len(ASKED)) == (3, 3, 6)
     assert [report.report[0].order_sensitive for report in result.get_reports()] == [True] * 3
     assert evaluate_sync(_dataset(quality, 3), grader).n_cached == 3
+
+
+def _all_met(messages, **parameters):
+    text = messages[-1]["content"]
+    ASKED.append(text)
+    return json.dumps(dict.fromkeys(re.findall(r"^criterion_\d+$", text, re.MULTILINE), "MET"))
+
+
+def test_per_item_an_item_is_asked_about_again_when_a_criterion_changes_and_not_when_a_weight_does():
+    grader = CriterionGrader(llm_config=LLMConfig(_all_met), llm_calls="per_item", seed=1)
+    criteria = [Criterion(requirement=word) for word in WORDS]
+    assert evaluate_sync(_dataset(Rubric(criteria)), grader).get_scores() == [1.0] * 4
+    assert len(ASKED) == 4
+    evaluate_sync(_dataset(Rubric([criteria[0].model_copy(update={"weight": 3.0}), *criteria[1:]])), grader)
+    assert len(ASKED) == 4
+    evaluate_sync(_dataset(Rubric([*criteria, Criterion(requirement="New.")])), grader)
+    assert len(ASKED) == 8

@@ -117,7 +117,7 @@ def test_a_long_submission_loses_but_its_judges_do_not(judge):
         ({"aggregation": "bogus"}, '"bogus"'),
         ({"ordinal_aggregation": "majority"}, '"majority"'),
         ({"nominal_aggregation": "mean"}, '"mean"'),
-        ({"llm_calls": "per_item"}, "llm_calls"),
+        ({"llm_calls": "per_text"}, "llm_calls"),
         ({"few_shot_config": FewShotConfig()}, "few_shot_config"),
         ({"training_data": object()}, "training_data"),
         ({"cannot_assess_config": CannotAssessConfig("sometimes")}, "sometimes"),

@@ -115,7 +115,7 @@ def test_the_rubric_may_stand_in_a_file_and_its_content_counts(panel):
         (("RUBRIC", "[{requirement: Kind., wieght: 3}]"), 'unknown field "wieght"'),
         (("RUBRIC", "[]"), "has no criteria"),
         (("shuffle: false", "shuffle: sideways"), "counterbalanced"),
-        (("shuffle: false", "llm_calls: per_item"), "per_item is not available in this version"),
+        (("shuffle: false", "llm_calls: per_text"), "per_item"),
         (("shuffle: false", "repeats: 3"), "repeats: 3 is not available in this version"),
         (("shuffle: false", "aggregation: bogus"), 'called "bogus"'),
         (("id: two", "id: one"), 'two judges with the id "one"'),
@@ -233,3 +233,15 @@ def test_a_judge_that_follows_the_place_is_marked_in_both_orders(make_rows):
     assert [vote.get("backwards", False) for vote in outcome.metadata["votes"]["style"]] == [False, True]
     steady = _judged(settings, make_rows(["Paris."]), '{"selected_option": "Fair"}')
     assert (steady.values["style"], "order_sensitive" in steady.metadata) == (0.5, False)
+
+
+def test_one_call_may_grade_by_all_criteria(make_rows):
+    asked = []
+
+    def said(text):
+        asked.append(text)
+        return json.dumps({"criterion_1": _met("MET"), "criterion_2": _met("UNMET")})
+
+    settings = _settings(rubric=[{"requirement": "Good."}, {"requirement": "Short."}], llm_calls="per_item")
+    outcome = _judged(settings, make_rows(["Paris."]), said)
+    assert (outcome.values["criterion_1"], outcome.values["criterion_2"], len(asked)) == (1.0, 0.0, 1)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.judging.ask import ask_judge
+from assay.judging.ask import Verdict, ask_judge
 from assay.judging.criteria import Criterion, CriterionVerdict
+from assay.judging.parse import Reading
 from assay.judging.question import Question, Submission
 from assay.judging.rules import Judge, Rules
 from assay.judging.shuffle import Seat, shown_orders
 from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote, MultiChoiceJudgment, Vote, VoteError, chosen
+from assay.judging.whole import Whole
 from assay.model.client import REJECTED, CallError, ModelRejected
-from assay.types import Ask, Failure
+from assay.types import Ask, Failure, Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,14 @@ class Look:
     def question(self) -> Question:
         """What the judge is asked."""
         return Question(criterion=self.criterion, order=self.order)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """Why there is no vote."""
+
+    category: VoteError
+    detail: str
 
 
 def looks_at(criterion: Criterion, judges: Sequence[Judge], submission: Submission, rules: Rules) -> list[Look]:
@@ -47,25 +57,63 @@ def looks_at(criterion: Criterion, judges: Sequence[Judge], submission: Submissi
     return looks
 
 
-async def cast(ask: Ask, look: Look, submission: Submission) -> Vote:
+async def cast(ask: Ask, looks: Sequence[Look], submission: Submission, *, together: bool = False) -> list[Vote]:
+    """The votes of one judge on some criteria, each asked about by itself, or all in one call."""
+    if together:
+        return await _cast_whole(ask, looks, submission)
+    return [await _cast_one(ask, look, submission) for look in looks]
+
+
+async def _cast_one(ask: Ask, look: Look, submission: Submission) -> Vote:
     """The vote of one judge on one criterion; a judge that cannot be asked or read gives an error vote."""
-    judge, question = look.judge, look.question
-    request = question.request(submission, judge.sampling)
+    question = look.question
+    request = question.request(submission, look.judge.sampling)
+    # asked again, a judge may leave out why: some go on explaining until they run out of tokens
+    said = await _said(ask, request, look.judge, question.read, question.schema(explained=False))
+    if isinstance(said, _Trouble):
+        return error_vote(look, said.category, said.detail)
+    return vote_of(look, said.value, said.reasoning or "", said.thought)
+
+
+async def _cast_whole(ask: Ask, looks: Sequence[Look], submission: Submission) -> list[Vote]:
+    """The votes of one judge on all criteria of a submission; what its replies lack are error votes."""
+    judge = looks[0].judge
+    whole = Whole([look.question for look in looks])
+    request = whole.request(submission, judge.sampling)
+    said = await _said(ask, request, judge, whole.read, whole.schema(explained=False))
+    votes: list[Vote] = []
+    for place, look in enumerate(looks):
+        answer = whole.read_so_far.get(place)
+        if answer is not None:
+            thought = None if isinstance(said, _Trouble) else said.thought
+            votes.append(vote_of(look, answer.value, answer.reasoning or "", thought))
+        else:
+            assert isinstance(said, _Trouble)
+            votes.append(error_vote(look, said.category, said.detail))
+    return votes
+
+
+async def _said(
+    ask: Ask,
+    request: Request,
+    judge: Judge,
+    read: Callable[[str], Reading[Any]],
+    short: Mapping[str, Any],
+) -> Verdict[Any] | _Trouble:
+    """What a judge answers; a key or a name that is wrong stops everything."""
     if judge.twin:
         request = replace(request, occurrence=judge.twin)
     try:
-        # asked again, a judge may leave out why: some go on explaining until they run out of tokens
-        short = question.schema(explained=False)
-        said = await ask_judge(ask, request, model=judge.model, read=question.read, short=short)
+        said = await ask_judge(ask, request, model=judge.model, read=read, short=short)
     except CallError as error:
-        return error_vote(look, "infrastructure", error.failure.detail)
+        return _Trouble("infrastructure", error.failure.detail)
     except ModelRejected as error:
-        if refuses_everything(error):
+        if _refuses_everything(error):
             raise
-        return error_vote(look, "infrastructure", str(error))
+        return _Trouble("infrastructure", str(error))
     if isinstance(said, Failure):
-        return error_vote(look, "refusal" if said.kind == "refusal" else "parse", said.detail)
-    return vote_of(look, said.value, said.reasoning or "", said.thought)
+        return _Trouble("refusal" if said.kind == "refusal" else "parse", said.detail)
+    return said
 
 
 def vote_of(look: Look, value: Any, reason: str, thought: str | None) -> Vote:
@@ -93,7 +141,7 @@ def vote_of(look: Look, value: Any, reason: str, thought: str | None) -> Vote:
     )
 
 
-def refuses_everything(error: ModelRejected) -> bool:
+def _refuses_everything(error: ModelRejected) -> bool:
     """A key or a name that is wrong is the user's to mend; an outage is the judge's own trouble."""
     return isinstance(error.__cause__, CallError) and error.__cause__.status in REJECTED
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from assay.judging.casting import cast, looks_at
+from assay.judging.casting import Look, cast, looks_at
 from assay.judging.criteria import Criterion
 from assay.judging.length import words_in
 from assay.judging.question import Submission
@@ -51,11 +51,28 @@ class Tally:
 async def grade(
     ask: Ask, sheet: Sheet, submission: Submission, judges: Sequence[Judge], rules: Rules
 ) -> EnsembleEvaluationReport:
-    """Ask every judge about every criterion, all at once, and report what the panel says."""
+    """Ask every judge about every criterion, all at the same time, and report what the panel says."""
     looks = [looks_at(criterion, judges, submission, rules) for criterion in sheet.criteria]
-    votes = iter(await asyncio.gather(*(cast(ask, look, submission) for each in looks for look in each)))
-    by_criterion = [[next(votes) for _ in each] for each in looks]
+    together = rules.llm_calls == "per_item"
+    calls = _calls([(place, look) for place, each in enumerate(looks) for look in each], together=together)
+    cast_votes = await asyncio.gather(
+        *(cast(ask, [look for _, look in call], submission, together=together) for call in calls)
+    )
+    by_criterion: list[list[Vote]] = [[] for _ in looks]
+    for call, votes in zip(calls, cast_votes, strict=True):
+        for (place, _), vote in zip(call, votes, strict=True):
+            by_criterion[place].append(vote)
     return report_of(sheet, by_criterion, judges, rules, words=words_in(submission.text))
+
+
+def _calls(looks: Sequence[tuple[int, Look]], *, together: bool) -> list[list[tuple[int, Look]]]:
+    """The looks, with the criterion each is at, by the call that they are part of."""
+    if not together:
+        return [[each] for each in looks]
+    calls: dict[tuple[bool, str], list[tuple[int, Look]]] = {}
+    for place, look in looks:
+        calls.setdefault((look.backwards, look.judge.id), []).append((place, look))
+    return list(calls.values())
 
 
 def report_of(

@@ -43,27 +43,34 @@ def read_reply(text: str, field: str, answers: Answers[Value]) -> Reading[Value]
 
     Raises Unreadable, with the problem named, when the reply does not say one thing clearly.
     """
-    spoken = text.rpartition(_THOUGHT)[2].strip()
-    if not spoken:
-        raise Unreadable("the reply is empty")
-    objects = objects_in(spoken)
+    said = spoken(text)
+    objects = objects_in(said)
     holding = [each for each in objects if _name(each, field) is not None]
     if holding:
-        return _from_object(holding[-1], field, answers)
+        return read_object(holding[-1], field, answers)
     if objects:
         raise Unreadable(f'the JSON object has no field "{field}"')
-    return _alone(spoken, field, answers)
+    return _alone(said, field, answers)
 
 
-def _from_object(said: Object, field: str, answers: Answers[Value]) -> Reading[Value]:
-    written = _get(said, field)
+def spoken(text: str) -> str:
+    """A reply without what the model thought aloud before it; raises Unreadable when nothing is left."""
+    said = text.rpartition(_THOUGHT)[2].strip()
+    if not said:
+        raise Unreadable("the reply is empty")
+    return said
+
+
+def read_object(said: Object, field: str, answers: Answers[Value]) -> Reading[Value]:
+    """The value of `field` in an object, with what stands beside it; raises Unreadable."""
+    written = field_of(said, field)
     if written is None:
         raise Unreadable(f'the field "{field}" is null')
-    confidence = number_of(_get(said, "confidence"))
+    confidence = number_of(field_of(said, "confidence"))
     return Reading(
         value=answers.read(written),
         written=plain(written).strip(),
-        reasoning=next(filter(None, (_reasons(_get(said, name)) for name in _REASONS)), None),
+        reasoning=next(filter(None, (_reasons(field_of(said, name)) for name in _REASONS)), None),
         confidence=confidence if confidence is not None and 0 <= confidence <= 1 else None,
     )
 
@@ -103,7 +110,8 @@ def _name(said: Object, field: str) -> str | None:
     return next((name for name in said if name.strip().casefold() == field), None)
 
 
-def _get(said: Object, field: str) -> Any:
+def field_of(said: Object, field: str) -> Any:
+    """What an object holds under a name, in any case; None when there is nothing."""
     name = _name(said, field)
     return None if name is None else said[name]
 

@@ -122,25 +122,28 @@ class Question:
         values are not shown: a judge who knows what hangs on a verdict does not look at the submission alone.
         """
         messages: tuple[Item, ...] = (
-            {"type": "message", "role": "system", "content": _system(submission.guidelines)},
-            {"type": "message", "role": "user", "content": f"{_material(submission)}\n\n{self._asked()}"},
+            {"type": "message", "role": "system", "content": told("rubric", submission.guidelines)},
+            {"type": "message", "role": "user", "content": f"{material(submission)}\n\n{self.asked()}"},
         )
         return Request(messages=messages, sampling=sampling, schema=self.schema(), purpose="judge")
 
     def read(self, text: str) -> Reading[Any]:
         """What a reply says; raises Unreadable."""
-        return read_reply(text, self._field, self._answers())
+        return read_reply(text, self.field, self.answers())
 
     @property
-    def _field(self) -> str:
+    def field(self) -> str:
+        """Where the reply holds the verdict."""
         return STATUS if self.order is None else CHOICE
 
-    def _answers(self) -> Answers[Any]:
+    def answers(self) -> Answers[Any]:
+        """What the judge may answer."""
         if self.order is None:
             return Statuses()
         return Lettered([option.label for option in self.criterion.choices], self.order)
 
-    def _asked(self) -> str:
+    def asked(self) -> str:
+        """The criterion with its options and the form of the answer."""
         criterion = self.criterion
         fault = criterion.weight < 0
         note = "\nThe criterion describes a fault.\n" if fault else ""
@@ -196,12 +199,14 @@ def _answer_schema(field: str, answers: tuple[str, ...], explained: bool) -> Map
 
 
 @lru_cache(maxsize=64)
-def _system(guidelines: str | None) -> str:
-    told = wording("rubric")
-    return told if guidelines is None else f"{told}\n\nGuidelines for all criteria:\n{guidelines.strip()}"
+def told(name: str, guidelines: str | None) -> str:
+    """What the system message says: how to judge, and the guidelines of the rubric."""
+    text = wording(name)
+    return text if guidelines is None else f"{text}\n\nGuidelines for all criteria:\n{guidelines.strip()}"
 
 
-def _material(submission: Submission) -> str:
+def material(submission: Submission) -> str:
+    """What is judged, with what it answers and what it may be compared with, each between markers."""
     parts = [("PROMPT", submission.prompt), ("REFERENCE", submission.reference), ("SUBMISSION", submission.text)]
     titles = {
         "PROMPT": "What the submission answers:",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import get_args
+from typing import Literal, get_args
 
 from assay.judging.criteria import Criterion, CriterionKind, check_strategy
 from assay.judging.sheet import Sheet
@@ -12,6 +12,9 @@ from assay.judging.shuffle import Shuffle
 from assay.judging.total import Scoring
 from assay.judging.vote import LENIENT_ON_FAULTS
 from assay.types import Sampling
+
+Calls = Literal["per_criterion", "per_item"]
+"""Whether a judge is asked about every criterion by itself, or about all of a submission at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +42,7 @@ class Rules:
     shuffle: Shuffle = "random"
     seed: int | None = 0
     auto_na_option: bool = True
+    llm_calls: Calls = "per_criterion"
     min_votes: int = 0
     skip_failed: bool = False
     scoring: Scoring = field(default_factory=Scoring)
@@ -49,6 +53,8 @@ class Rules:
         check_strategy(self.nominal_aggregation, "nominal")
         if self.shuffle not in get_args(Shuffle):
             raise ValueError(f'no shuffle is called "{self.shuffle}"; there is {", ".join(get_args(Shuffle))}')
+        if self.llm_calls not in get_args(Calls):
+            raise ValueError(f'llm_calls is "per_criterion" or "per_item", not "{self.llm_calls}"')
 
     def strategy(self, criterion: Criterion) -> str:
         """How votes on a criterion are aggregated: its own way, else the panel's for its kind."""

@@ -12,7 +12,7 @@ from assay.judging.length import LengthPenalty
 from assay.judging.panel import Tally, grade
 from assay.judging.question import Submission
 from assay.judging.reports import EnsembleEvaluationReport
-from assay.judging.rules import Judge, Rules, check_panel, lenient_notes
+from assay.judging.rules import Calls, Judge, Rules, check_panel, lenient_notes
 from assay.judging.sheet import Sheet
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import ScoreValueRule, Scoring
@@ -51,7 +51,7 @@ class CriterionGrader:
         length_penalty: LengthPenalty | None = None,
         few_shot_config: FewShotConfig | None = None,
         training_data: Any = None,
-        llm_calls: str = "per_criterion",
+        llm_calls: Calls = "per_criterion",
         *,
         judge_model_config: LLMConfig | None = None,
         shuffle: Shuffle | None = None,
@@ -63,7 +63,6 @@ class CriterionGrader:
         _refuse(
             few_shot_config=few_shot_config is not None,
             training_data=training_data is not None,
-            llm_calls=llm_calls != "per_criterion",
         )
         if on_failed_criterion not in ("fail", "skip"):
             raise SpecError(f'on_failed_criterion is "fail" or "skip", not "{on_failed_criterion}"')
@@ -84,6 +83,7 @@ class CriterionGrader:
                 shuffle=shuffle or "random",
                 seed=self.seed,
                 auto_na_option=auto_na_option,
+                llm_calls=llm_calls,
                 min_votes=min_votes,
                 skip_failed=on_failed_criterion == "skip",
                 scoring=Scoring(

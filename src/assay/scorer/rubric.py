@@ -15,7 +15,7 @@ from assay.errors import SpecError
 from assay.judging.outcome import outcome_of, value_names
 from assay.judging.panel import grade
 from assay.judging.question import Submission
-from assay.judging.rules import Judge, Rules, check_panel, with_twins
+from assay.judging.rules import Calls, Judge, Rules, check_panel, with_twins
 from assay.judging.sheet import Sheet, sheet_from_file, sheet_from_text, sheet_of
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import CannotAssess, ScoreValueRule, Scoring, total
@@ -63,7 +63,7 @@ class RubricScorer(TextScorer):
     min_coverage: float = Field(default=0.0, ge=0, le=1)
     score_value: ScoreValueRule = "snapped"
     on_failed_criterion: Literal["fail", "skip"] = "fail"
-    llm_calls: str = "per_criterion"
+    llm_calls: Calls = "per_criterion"
     repeats: int = Field(default=1, ge=1)
     reference: Template | None = None
     prompt: Template | None = None
@@ -77,13 +77,8 @@ class RubricScorer(TextScorer):
 
     @model_validator(mode="after")
     def _can_work(self) -> RubricScorer:
-        later = {
-            "llm_calls": self.llm_calls != "per_criterion",
-            "repeats": self.repeats != 1,
-        }
-        for name, wanted in later.items():
-            if wanted:
-                raise ValueError(f"{name}: {getattr(self, name)} is not available in this version")
+        if self.repeats != 1:
+            raise ValueError(f"repeats: {self.repeats} is not available in this version")
         check_panel([judge.value for judge in self.judges])
         _ = self.rules
         return self
@@ -103,6 +98,7 @@ class RubricScorer(TextScorer):
             shuffle="random" if isinstance(self.shuffle, bool) else self.shuffle,
             seed=self.seed if self.shuffle else None,
             auto_na_option=self.auto_na_option,
+            llm_calls=self.llm_calls,
             min_votes=self.min_votes,
             skip_failed=self.on_failed_criterion == "skip",
             scoring=Scoring(

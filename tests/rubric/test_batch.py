@@ -15,6 +15,7 @@ from assay.rubric import (
     DataItem,
     EvalConfig,
     EvalRunner,
+    FewShotConfig,
     JudgeSpec,
     LengthPenalty,
     LLMConfig,
@@ -285,3 +286,19 @@ def test_per_item_an_item_is_asked_about_again_when_a_criterion_changes_and_not_
     assert len(ASKED) == 4
     evaluate_sync(_dataset(Rubric([*criteria, Criterion(requirement="New.")])), grader)
     assert len(ASKED) == 8
+
+
+def test_the_items_of_the_training_data_may_be_graded_and_never_see_themselves():
+    rubric = Rubric([Criterion(requirement="Polite.", name="polite")])
+    dataset = RubricDataset("P", rubric, name="d")
+    for index in range(6):
+        dataset.add_item(f"text {index}", f"item {index}", ground_truth=["MET" if index % 2 else "UNMET"])
+    few = FewShotConfig(n_examples=5)
+    grader = CriterionGrader(llm_config=LLMConfig(verdicts), few_shot_config=few, training_data=dataset, seed=1)
+    assert evaluate_sync(dataset, grader).get_scores() == [1.0] * 6
+    assert all(len(re.findall(r"^text \d$", text, re.MULTILINE)) == 6 for text in ASKED)
+    assert all(sorted(re.findall(r"^text (\d)$", text, re.MULTILINE)) == list("012345") for text in ASKED)
+    assert evaluate_sync(dataset, grader).n_cached == 6
+    other = FewShotConfig(n_examples=2)
+    evaluate_sync(dataset, CriterionGrader(LLMConfig(verdicts), few_shot_config=other, training_data=dataset, seed=1))
+    assert len(ASKED) == 12

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.errors import SpecError
-from assay.rubric import LLMConfig
+from assay.rubric import FewShotConfig, LLMConfig
 
 
 def test_the_key_is_never_shown():
@@ -31,3 +31,9 @@ def test_parameters_become_sampling():
 def test_what_cannot_be_done_is_refused(arguments, message):
     with pytest.raises(SpecError, match=message):
         LLMConfig("openai/x", **arguments)
+
+
+def test_examples_that_cannot_be_had_are_refused():
+    for wrong, message in (({"n_examples": -1}, "must not be negative"), ({"include_reason": True}, "without reasons")):
+        with pytest.raises(SpecError, match=message):
+            FewShotConfig(**wrong)

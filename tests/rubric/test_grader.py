@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import warnings
 
 import pytest
@@ -19,6 +20,7 @@ from assay.rubric import (
     LengthPenalty,
     LLMConfig,
     Rubric,
+    RubricDataset,
     RubricWarning,
 )
 
@@ -66,6 +68,37 @@ def test_a_series_is_balanced_by_its_rows(judge, three_scales):
     )
     labels = [three_scales.grade_sync("text", grader, row=row).report[0].label for row in range(8)]
     assert labels == ["1", "2", "3", "4", "1", "2", "3", "4"]
+
+
+def _training(n=6):
+    training = RubricDataset("Which capital?", CAPITAL)
+    for index in range(n):
+        training.add_item(f"answer {index}", ground_truth=["MET" if index % 3 else "UNMET"])
+    return training
+
+
+def test_a_judge_sees_what_people_said_of_other_submissions(judge):
+    asked = judge("MET")
+    config = FewShotConfig(n_examples=4, seed=7)
+    grader = CriterionGrader(llm_config=LLMConfig(asked), few_shot_config=config, training_data=_training())
+    CAPITAL.grade_sync("answer 3", grader, query="Which capital?")
+    (text,) = asked.questions
+    shown = re.findall(r"BEGIN EXAMPLE [0-9a-f]+=====\n(.*)\n.*\nVerdict: (.*)", text)
+    assert len(shown) == 4
+    assert {submission: verdict for submission, verdict in shown if verdict == "UNMET"} == {"answer 0": "UNMET"}
+    assert "answer 3" not in dict(shown)
+    assert "EXAMPLE PROMPT" not in text
+    assert text.index("answer 3") < text.index("BEGIN EXAMPLE") < text.index("Names the capital.")
+    CAPITAL.grade_sync("answer 9", grader, query="Another question?")
+    assert "EXAMPLE PROMPT" in asked.questions[1]
+
+
+def test_a_criterion_without_examples_is_named(judge):
+    other = Rubric([*CAPITAL.criteria, Criterion(requirement="Is polite.", name="polite")])
+    config = FewShotConfig(n_examples=2)
+    grader = CriterionGrader(llm_config=LLMConfig(judge("MET")), few_shot_config=config, training_data=_training())
+    with pytest.warns(RubricWarning, match='no training example was judged by "polite"'):
+        assert other.grade_sync("text", grader).score == 1.0
 
 
 def test_a_dead_judge_is_named_and_the_others_decide(judge, panel):
@@ -118,8 +151,9 @@ def test_a_long_submission_loses_but_its_judges_do_not(judge):
         ({"ordinal_aggregation": "majority"}, '"majority"'),
         ({"nominal_aggregation": "mean"}, '"mean"'),
         ({"llm_calls": "per_text"}, "llm_calls"),
-        ({"few_shot_config": FewShotConfig()}, "few_shot_config"),
-        ({"training_data": object()}, "training_data"),
+        ({"few_shot_config": FewShotConfig()}, "needs training_data"),
+        ({"training_data": RubricDataset(rubric=CAPITAL)}, "needs few_shot_config"),
+        ({"training_data": RubricDataset(rubric=CAPITAL), "few_shot_config": FewShotConfig()}, "has a ground truth"),
         ({"cannot_assess_config": CannotAssessConfig("sometimes")}, "sometimes"),
         ({"shuffle": "sideways"}, "no shuffle is called"),
         ({"shuffle": "direction", "shuffle_options": False}, "exclude each other"),

@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.judging.ask import Verdict, ask_judge
 from assay.judging.criteria import Criterion, CriterionVerdict
+from assay.judging.examples import Judged
 from assay.judging.parse import Reading
 from assay.judging.question import Question, Submission
 from assay.judging.rules import Judge, Rules
@@ -26,11 +27,12 @@ class Look:
     criterion: Criterion
     order: tuple[int, ...] | None
     backwards: bool = False
+    examples: tuple[Judged, ...] = ()
 
     @property
     def question(self) -> Question:
         """What the judge is asked."""
-        return Question(criterion=self.criterion, order=self.order)
+        return Question(criterion=self.criterion, order=self.order, examples=self.examples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +46,17 @@ class _Trouble:
 def looks_at(criterion: Criterion, judges: Sequence[Judge], submission: Submission, rules: Rules) -> list[Look]:
     """Every look that a panel takes at a criterion: one a judge, or two where both orders are asked."""
     seen = rules.seen(criterion)
+    examples = () if rules.few_shot is None else rules.few_shot.shown_with(seen, submission.text, submission.prompt)
     looks: list[Look] = []
     for rank, judge in enumerate(judges):
         if criterion.is_binary:
-            looks.append(Look(judge=judge, criterion=seen, order=None))
+            looks.append(Look(judge=judge, criterion=seen, order=None, examples=examples))
             continue
         seat = Seat(item=submission.text, row=submission.row, judge=judge.id, rank=rank)
         orders = shown_orders(criterion, seen, rules.shuffle if rules.seed is not None else None, rules.seed or 0, seat)
         looks += [
-            Look(judge=judge, criterion=seen, order=order, backwards=place > 0) for place, order in enumerate(orders)
+            Look(judge=judge, criterion=seen, order=order, backwards=place > 0, examples=examples)
+            for place, order in enumerate(orders)
         ]
     return looks
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from assay.judging.answers import Labels, bare, listed, number_of, plain, shown
 from assay.judging.criteria import Criterion, CriterionVerdict
+from assay.judging.examples import Judged
 from assay.judging.objects import Unreadable
 from assay.judging.parse import Answers, Reading, read_reply
 from assay.judging.shuffle import digest
@@ -110,10 +111,14 @@ class Lettered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One criterion as a judge sees it: `order` is how the options are shown, None for a binary one."""
+    """One criterion as a judge sees it: `order` is how the options are shown, None for a binary one.
+
+    `examples` stand between the submission and the criterion.
+    """
 
     criterion: Criterion
     order: tuple[int, ...] | None
+    examples: tuple[Judged, ...] = ()
 
     def request(self, submission: Submission, sampling: Sampling) -> Request:
         """The question: instructions, guidelines, prompt, reference, submission, and the criterion last.
@@ -143,7 +148,23 @@ class Question:
         return Lettered([option.label for option in self.criterion.choices], self.order)
 
     def asked(self) -> str:
-        """The criterion with its options and the form of the answer."""
+        """The criterion with its options and the form of the answer, after its examples."""
+        return "\n\n".join(part for part in (self._shown_examples(), self._criterion()) if part)
+
+    def _shown_examples(self) -> str:
+        if not self.examples:
+            return ""
+        shown = [_example(number, each, self._answer(each)) for number, each in enumerate(self.examples, start=1)]
+        return wording("rubric_examples", examples="\n\n".join(shown))
+
+    def _answer(self, example: Judged) -> str:
+        """What people said, as the judge would have to say it."""
+        if isinstance(example.value, CriterionVerdict):
+            return example.value.value
+        assert self.order is not None
+        return f"{letter(self.order.index(example.value))}) {self.criterion.choices[example.value].label.strip()}"
+
+    def _criterion(self) -> str:
         criterion = self.criterion
         fault = criterion.weight < 0
         note = "\nThe criterion describes a fault.\n" if fault else ""
@@ -214,6 +235,13 @@ def material(submission: Submission) -> str:
         "SUBMISSION": "The submission to judge:",
     }
     return "\n\n".join(f"{titles[name]}\n{fenced(name, text)}" for name, text in parts if text is not None)
+
+
+def _example(number: int, example: Judged, answer: str) -> str:
+    parts = [f"Example {number}:"]
+    if example.prompt is not None:
+        parts.append(fenced("EXAMPLE PROMPT", example.prompt))
+    return "\n".join([*parts, fenced("EXAMPLE", example.text), f"Verdict: {answer}"])
 
 
 def fenced(name: str, text: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from assay.judging.criteria import Criterion, CriterionKind, check_strategy
+from assay.judging.examples import FewShot
 from assay.judging.sheet import Sheet
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import Scoring
@@ -45,6 +46,7 @@ class Rules:
     llm_calls: Calls = "per_criterion"
     min_votes: int = 0
     skip_failed: bool = False
+    few_shot: FewShot | None = None
     scoring: Scoring = field(default_factory=Scoring)
 
     def __post_init__(self) -> None:
@@ -87,6 +89,18 @@ def check_panel(judges: Sequence[Judge]) -> None:
     for judge in judges:
         if not 0 < judge.weight < float("inf"):
             raise ValueError(f'the weight of judge "{judge.id}" must be a positive number, not {judge.weight}')
+
+
+def example_notes(sheet: Sheet, rules: Rules) -> list[str]:
+    """Criteria that no example was judged by: their texts, or the labels of their options, are others."""
+    few_shot = rules.few_shot
+    if few_shot is None or not few_shot.count:
+        return []
+    return [
+        f'no training example was judged by "{name}": it is asked without examples'
+        for name, criterion in zip(sheet.names, sheet.criteria, strict=True)
+        if not few_shot.shown_with(rules.seen(criterion), "")
+    ]
 
 
 def lenient_notes(sheet: Sheet, rules: Rules) -> list[str]:

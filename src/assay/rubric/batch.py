@@ -104,7 +104,8 @@ class EvalRunner:
             "scorers": ["rubric"],
             "shuffle_seed": rules.seed,
             "judges": [_judge_document(judge) for judge in self._grader.judges],
-            "rules": rules,
+            "rules": replace(rules, few_shot=None),
+            "few_shot": None if rules.few_shot is None else rules.few_shot.identity,
             "rubrics": [
                 {
                     "criteria": [criterion.model_dump(mode="json") for criterion in rubric.criteria],

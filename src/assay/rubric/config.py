@@ -92,12 +92,18 @@ class CannotAssessConfig:
 
 @dataclass(frozen=True, slots=True)
 class FewShotConfig:
-    """How many graded examples a judge sees, and how they are chosen."""
+    """How many graded examples a judge sees with each criterion, and how they are chosen from the training data."""
 
     n_examples: int = 3
     balance_verdicts: bool = True
     include_reason: bool = False
     seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_examples < 0:
+            raise SpecError(f"n_examples must not be negative, as {self.n_examples} is")
+        if self.include_reason:
+            raise SpecError("include_reason=True is not available: a ground truth holds verdicts without reasons")
 
 
 @dataclass(frozen=True, slots=True)

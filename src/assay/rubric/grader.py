@@ -8,17 +8,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.errors import SpecError
+from assay.judging.examples import Example, FewShot
 from assay.judging.length import LengthPenalty
 from assay.judging.panel import Tally, grade
 from assay.judging.question import Submission
 from assay.judging.reports import EnsembleEvaluationReport
-from assay.judging.rules import Calls, Judge, Rules, check_panel, lenient_notes
+from assay.judging.rules import Calls, Judge, Rules, check_panel, example_notes, lenient_notes
 from assay.judging.sheet import Sheet
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import ScoreValueRule, Scoring
 from assay.judging.vote import RubricWarning
 from assay.rubric.clients import Clients
 from assay.rubric.config import CannotAssessConfig, FewShotConfig, JudgeSpec, LLMConfig
+from assay.rubric.dataset import RubricDataset
 from assay.rubric.rubric import Rubric
 
 ToGrade = str | Mapping[str, Any]
@@ -50,7 +52,7 @@ class CriterionGrader:
         normalize: bool = True,
         length_penalty: LengthPenalty | None = None,
         few_shot_config: FewShotConfig | None = None,
-        training_data: Any = None,
+        training_data: RubricDataset | None = None,
         llm_calls: Calls = "per_criterion",
         *,
         judge_model_config: LLMConfig | None = None,
@@ -60,10 +62,6 @@ class CriterionGrader:
         score_value: ScoreValueRule = "snapped",
         on_failed_criterion: str = "fail",
     ) -> None:
-        _refuse(
-            few_shot_config=few_shot_config is not None,
-            training_data=training_data is not None,
-        )
         if on_failed_criterion not in ("fail", "skip"):
             raise SpecError(f'on_failed_criterion is "fail" or "skip", not "{on_failed_criterion}"')
         if shuffle is not None and not shuffle_options:
@@ -86,6 +84,7 @@ class CriterionGrader:
                 llm_calls=llm_calls,
                 min_votes=min_votes,
                 skip_failed=on_failed_criterion == "skip",
+                few_shot=_few_shot(few_shot_config, training_data),
                 scoring=Scoring(
                     normalize=normalize,
                     cannot_assess=str(unsure.strategy),  # type: ignore[arg-type]  # checked by Scoring
@@ -134,7 +133,7 @@ class CriterionGrader:
 
     def check(self, sheet: Sheet) -> None:
         """Warn, once, of rules that do not mean what they seem to for this rubric."""
-        for note in lenient_notes(sheet, self.rules):
+        for note in (*lenient_notes(sheet, self.rules), *example_notes(sheet, self.rules)):
             self._warn(note)
 
     def _warn(self, note: str) -> None:
@@ -143,11 +142,27 @@ class CriterionGrader:
             warnings.warn(note, RubricWarning, stacklevel=3)
 
 
-def _refuse(**asked_for: bool) -> None:
-    """What is not built yet is an error, never silently left out."""
-    for name, wanted in asked_for.items():
-        if wanted:
-            raise SpecError(f"CriterionGrader({name}=...) is not available in this version")
+def _few_shot(config: FewShotConfig | None, training: RubricDataset | None) -> FewShot | None:
+    """What people said of the training data, as examples to choose from."""
+    if config is None and training is None:
+        return None
+    if training is None:
+        raise SpecError("few_shot_config needs training_data: a RubricDataset with ground truth")
+    if config is None:
+        raise SpecError("training_data needs few_shot_config, which says how many examples a judge sees")
+    examples = [
+        Example(
+            requirement=criterion.requirement,
+            text=item.submission,
+            said=str(said),
+            prompt=training.get_item_prompt(index),
+        )
+        for index, item in enumerate(training)
+        for criterion, said in zip(training.get_item_rubric(index).criteria, item.ground_truth or (), strict=False)
+    ]
+    if not examples:
+        raise SpecError("no item of the training data has a ground truth")
+    return FewShot(examples, count=config.n_examples, balanced=config.balance_verdicts, seed=config.seed or 0)
 
 
 def _specs(alone: LLMConfig | None, judges: Sequence[JudgeSpec] | None) -> list[JudgeSpec]:

@@ -12,7 +12,7 @@ import pytest
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.panel import Tally, grade, report_of
 from assay.judging.question import Submission
-from assay.judging.rules import Judge, Rules, check_panel, lenient_notes
+from assay.judging.rules import Judge, Rules
 from assay.judging.sheet import Sheet, sheet_of
 from assay.judging.total import Scoring
 from assay.judging.verdicts import JudgeVote
@@ -232,29 +232,6 @@ def test_votes_are_counted_again_under_other_rules_without_asking(scale):
     assert report_of(sheet, votes, judges, Rules(aggregation="unanimous")).score == 1.0
     abstain = report_of(sheet, votes, judges, Rules(min_votes=3, scoring=Scoring(cannot_assess="fail")))
     assert (abstain.report[0].verdict, abstain.raw_score) == (CriterionVerdict.CANNOT_ASSESS, -10.0)
-
-
-def test_a_strategy_that_is_lenient_on_a_fault_is_named(scale):
-    sheet = Sheet(criteria=(Criterion(requirement="r", weight=-1.0, name="fault"), scale([0.0, 1.0], weight=-2.0)))
-    notes = lenient_notes(sheet, Rules(aggregation="unanimous", ordinal_aggregation="min"))
-    assert len(notes) == 2
-    assert '"unanimous" is lenient on "fault"' in notes[0]
-    assert lenient_notes(sheet, Rules()) == []
-
-
-def test_a_panel_is_checked_before_anybody_is_asked():
-    check_panel(THREE)
-    for judges, message in (
-        ([], "at least one judge"),
-        ([THREE[0], THREE[0]], 'two judges with the id "a"'),
-        ([Judge(id="a", model="a", weight=0.0)], "must be a positive number"),
-        ([Judge(id="a", model="a", weight=float("inf"))], "must be a positive number"),
-        ([Judge(id="a", model="a", weight=float("nan"))], "must be a positive number"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            check_panel(judges)
-    with pytest.raises(ValueError, match='"bogus"'):
-        Rules(nominal_aggregation="bogus")
 
 
 def test_a_panel_that_disagrees_without_an_na_option_says_so(scale):

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from assay.judging.criteria import STRATEGIES, Criterion, CriterionOption, CriterionVerdict
 from assay.judging.total import Scoring, total
 from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote
-from assay.judging.vote import RubricWarning, aggregate, agreement_with, decide, order_sensitive, pairwise_agreement
+from assay.judging.vote import (
+    RubricWarning,
+    aggregate,
+    agreement_with,
+    decide,
+    opinions,
+    order_sensitive,
+    pairwise_agreement,
+)
 
 FOUR = [0.0, 0.33, 0.67, 1.0]
 FIVE = [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -404,6 +412,16 @@ def test_votes_in_both_orders_are_one_opinion_for_agreement_and_for_the_least_nu
     assert agreement_with(criterion, votes, aggregate(criterion, votes, "min")) == 0.5
     assert aggregate(criterion, votes, min_votes=3).na
     assert not aggregate(criterion, votes, min_votes=2).na
+
+
+def test_a_judge_has_one_opinion_the_first_that_it_cast(scale):
+    criterion = scale([0.0, 0.5, 1.0])
+    votes = _both(criterion, (1, 2), (None, 0), ("x", None))
+    assert [(vote.selected_index, vote.backwards) for vote in opinions(criterion, votes)] == [
+        (1, False),
+        (0, True),
+        (None, False),
+    ]
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=5))

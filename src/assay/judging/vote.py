@@ -93,16 +93,33 @@ def _picked(criterion: Criterion, vote: MultiChoiceJudgeVote) -> int | None:
 
 def _judged(criterion: Criterion, votes: Sequence[Vote]) -> list[list[_Ballot]]:
     """The ballots of every judge that cast one: a single one, or that of the first order before its reverse."""
-    first = [[vote] for vote in votes if not _is_backwards(vote)]
-    for vote in votes:
-        if _is_backwards(vote):
-            partner = next((each for each in first if each[0].judge_id == vote.judge_id and len(each) == 1), None)
-            first.append([vote]) if partner is None else partner.append(vote)
     judged = [
         [_Ballot(index, vote.weight) for vote in each if (index := cast_index(criterion, vote)) is not None]
-        for each in first
+        for each in _paired(votes)
     ]
     return [each for each in judged if each]
+
+
+def opinions(criterion: Criterion, votes: Sequence[Vote]) -> list[Vote]:
+    """One vote a judge: of both orders the first, or its reverse where only that was cast.
+
+    >>> votes = [JudgeVote(judge_id=j, verdict="MET") for j in ("a", "b")]
+    >>> [vote.judge_id for vote in opinions(Criterion(requirement="Polite"), votes)]
+    ['a', 'b']
+    """
+    return [
+        next((vote for vote in each if cast_index(criterion, vote) is not None), each[0]) for each in _paired(votes)
+    ]
+
+
+def _paired(votes: Sequence[Vote]) -> list[list[Vote]]:
+    """The votes by judge, the first order before its reverse."""
+    paired = [[vote] for vote in votes if not _is_backwards(vote)]
+    for vote in votes:
+        if _is_backwards(vote):
+            own = next((each for each in paired if each[0].judge_id == vote.judge_id and len(each) == 1), None)
+            paired.append([vote]) if own is None else own.append(vote)
+    return paired
 
 
 def _doubled(judged: Sequence[list[_Ballot]]) -> list[_Ballot]:

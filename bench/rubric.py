@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.live import RAW, server
+from bench.live import server
 from bench.measure import Cost, Line, run
 
 CRITERIA, JUDGES, WIDTH = 4, 3, 100
@@ -33,6 +33,36 @@ definition:
 """
 
 
+RAW = """
+import asyncio, sys, aiohttp, orjson, uvloop
+
+SYSTEM = "You are a careful judge. " * 31
+USER = "The submission to judge, between its markers, and then the criterion with its instruction. " * 6
+VERDICT = {"type": "string", "enum": ["MET", "UNMET", "CANNOT_ASSESS"]}
+SCHEMA = {"type": "object", "properties": {"explanation": {"type": "string"}, "criterion_status": VERDICT},
+          "required": ["explanation", "criterion_status"], "additionalProperties": False}
+FORMAT = {"type": "json_schema", "json_schema": {"name": "answer", "schema": SCHEMA, "strict": True}}
+
+async def main(url, path, width):
+    lines = iter(open(path, "rb"))
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=width)) as session:
+        async def work():
+            for line in lines:
+                text = USER + orjson.loads(line)["question"]
+                messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": text}]
+                body = {"model": "stub", "messages": messages, "temperature": 0, "response_format": FORMAT}
+                headers = {"Content-Type": "application/json", "Authorization": "Bearer x"}
+                async with session.post(url, data=orjson.dumps(body), headers=headers) as response:
+                    reply = orjson.loads(await response.read())["choices"][0]["message"]["content"]
+                    orjson.loads(reply)["criterion_status"]
+        await asyncio.gather(*(work() for _ in range(width)))
+
+with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    runner.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))
+"""
+"""The same calls and nothing else: prompts of the same size, the same schema, the verdict read."""
+
+
 def measure() -> Iterator[Line]:
     """CPU a judge's call, slope between two sizes on both sides."""
     with tempfile.TemporaryDirectory() as scratch, server("--vary") as url:
@@ -55,7 +85,7 @@ def _raw(url: str, scratch: Path, n: int) -> Cost:
     with data.open("w", encoding="utf-8") as out:
         for i in range(n * CRITERIA * JUDGES):
             out.write(f'{{"question": "{question.format(i)}"}}\n')
-    return run("-c", RAW, f"{url}/chat/completions", str(data), str(WIDTH))
+    return run("-c", RAW, f"{url}/chat/completions", str(data), str(WIDTH * JUDGES))
 
 
 def _ours(url: str, scratch: Path, n: int) -> Cost:

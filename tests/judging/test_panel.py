@@ -85,7 +85,7 @@ def test_a_judge_that_names_one_label_gets_it_whatever_the_order(scale):
     sheet = Sheet(criteria=(scale([0.0, 0.25, 0.5, 0.75, 1.0], labels=["v", "w", "x", "y", "z"]),))
     judge = [Judge(id="a", model="a")]
     orders = Counter()
-    for item in range(40):
+    for item in range(200):
         report = _grade(Judges(a=_choosing("y")), sheet, judge, submission=f"text {item}")
         (vote,) = report.report[0].votes
         assert (vote.selected_label, vote.selected_index, vote.value) == ("y", 3, 0.75)

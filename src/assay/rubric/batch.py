@@ -97,7 +97,7 @@ class EvalRunner:
         panel = _Panel(type="rubric_batch", key="rubric")
         panel.bind(self._dataset, self._grader.judges, rules)
         connections: dict[str | None, Any] = dict(connected(self._grader.clients.configs).items())
-        samples = [_row(self._dataset, index) for index in range(len(self._dataset))]
+        samples = _rows(self._dataset)
         spec = {
             "assay": __version__,
             "task": {"key": self._task},
@@ -248,6 +248,15 @@ def evaluate_sync(
 def _rubrics(dataset: RubricDataset) -> list[Rubric]:
     """Every rubric that an item is graded by, each once, in order."""
     return list(dict.fromkeys(dataset.get_item_rubric(index) for index in range(len(dataset))))
+
+
+def _rows(dataset: RubricDataset) -> list[dict[str, Any]]:
+    """The items as samples of the run; descriptions that tell them all apart are their ids."""
+    rows = [_row(dataset, index) for index in range(len(dataset))]
+    names = [row["description"] for row in rows]
+    if all(names) and len(set(names)) == len(names):
+        return [{"sample_id": name, **row} for name, row in zip(names, rows, strict=True)]
+    return rows
 
 
 def _row(dataset: RubricDataset, index: int) -> dict[str, Any]:

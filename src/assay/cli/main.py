@@ -24,6 +24,7 @@ COMMANDS = {
     "runs": "List the runs in the store.",
     "show": "Print the numbers of a run again.",
     "samples": "Look at the samples behind the numbers: inputs, answers, scores, failures.",
+    "agreement": "Say how far judges agree with people and with each other.",
     "export": "Write the samples of a run to JSONL, CSV or Parquet.",
     "pull": "Fetch a small open model that runs inside assay, without a key.",
     "schema": "Print the JSON Schema of task files, for editors.",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         MultiChoiceVerdict,
     )
     from assay.judging.vote import RubricWarning, aggregate
+    from assay.report.agreement import MetricsResult
     from assay.rubric.batch import EvalRunner, evaluate, evaluate_sync
     from assay.rubric.config import (
         CannotAssessConfig,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     )
     from assay.rubric.dataset import DataItem, RubricDataset
     from assay.rubric.grader import CriterionGrader
+    from assay.rubric.metrics import compute_metrics
     from assay.rubric.results import EvalResult, ItemResult
     from assay.rubric.rubric import Rubric
 
@@ -70,6 +72,7 @@ _HOMES = {
     "JudgeVote": "judging.verdicts",
     "LLMConfig": "rubric.config",
     "LengthPenalty": "judging.length",
+    "MetricsResult": "report.agreement",
     "MultiChoiceJudgeVote": "judging.verdicts",
     "MultiChoiceJudgment": "judging.verdicts",
     "MultiChoiceVerdict": "judging.verdicts",
@@ -83,6 +86,7 @@ _HOMES = {
     "Section": "judging.total",
     "TokenUsage": "judging.reports",
     "aggregate": "judging.vote",
+    "compute_metrics": "rubric.metrics",
     "evaluate": "rubric.batch",
     "evaluate_sync": "rubric.batch",
     "option_order": "judging.shuffle",
@@ -111,6 +115,7 @@ __all__ = [
     "JudgeVote",
     "LLMConfig",
     "LengthPenalty",
+    "MetricsResult",
     "MultiChoiceJudgeVote",
     "MultiChoiceJudgment",
     "MultiChoiceVerdict",
@@ -124,6 +129,7 @@ __all__ = [
     "Section",
     "TokenUsage",
     "aggregate",
+    "compute_metrics",
     "evaluate",
     "evaluate_sync",
     "option_order",

@@ -1,0 +1,128 @@
+"""`assay agreement`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.cli.options import FILE, console, find_store, json_option, store_option
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from assay.engine.agreement import Scale, ScaleKind, Votes
+    from assay.engine.votes import Ballot
+    from assay.report.agreement import Values
+
+
+@click.command("agreement")
+@click.argument("run", required=False)
+@click.option("--votes", type=FILE, metavar="FILE", help="A CSV or JSONL of votes: item, judge, label[, criterion].")
+@click.option("--labels", type=FILE, metavar="FILE", help="What people said: sample_id, label[, annotator, criterion].")
+@click.option("--truth", metavar="JUDGE", help="The judge of --votes whose labels are the truth.")
+@click.option("--rubric", type=FILE, metavar="FILE", help="The rubric that declares the scales of the criteria.")
+@click.option(
+    "--scale",
+    type=click.Choice(["nominal", "ordinal"]),
+    help="How to read labels of --votes: as names (default), or as numbers on a scale.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the intervals.")
+@store_option
+@json_option
+def command(
+    run: str | None,
+    *,
+    votes: Path | None,
+    labels: Path | None,
+    truth: str | None,
+    rubric: Path | None,
+    scale: ScaleKind | None,
+    seed: int,
+    store: str | None,
+    as_json: bool,
+) -> None:
+    """Say how far judges agree with the truth and with each other.
+
+    The votes are those of the rubric scorers of RUN (default: latest), or of a table; the truth is the task's
+    `ground_truth`, or a table of labels. An empty label is an abstention.
+
+    \b
+    Examples:
+      assay agreement                                 judges of the latest run
+      assay agreement 3f2a --labels people.csv        the same against people's labels
+      assay agreement --votes votes.csv               people with people, no run needed
+      assay agreement --votes votes.csv --truth expert
+    """
+    from assay.engine.agreement import agreement
+
+    if votes is not None and run is not None:
+        raise click.UsageError("give a RUN or --votes, not both")
+    if votes is None and (truth is not None or scale is not None):
+        raise click.UsageError("--truth and --scale are for --votes")
+    if truth is not None and labels is not None:
+        raise click.UsageError("give --truth or --labels, not both")
+    if votes is not None:
+        ballots, declared, scores, notes = _of_table(votes, truth, labels)
+    else:
+        ballots, declared, scores, notes = _of_run(run or "latest", store, labels)
+    if rubric is not None:
+        declared = {**declared, **_declared(rubric)}
+    made, undeclared = _on_scales(ballots, declared, "nominal" if votes is not None and scale is None else scale)
+    if undeclared and votes is None:
+        notes.append(f"the scale of {', '.join(undeclared)} is what occurs in the votes; --rubric FILE declares it")
+    result = agreement(made, scores=scores, notes=notes, seed=seed)
+    if as_json:
+        import orjson
+
+        sys.stdout.buffer.write(orjson.dumps(result.to_dict(), option=orjson.OPT_INDENT_2) + b"\n")
+        return
+    from assay.report.agreement import agreement_table
+
+    console().print(agreement_table(result))
+
+
+_Found = tuple["list[Ballot]", "Mapping[str, Scale]", "Mapping[str, Values]", "list[str]"]
+
+
+def _of_table(path: Path, truth: str | None, labels: Path | None) -> _Found:
+    from assay.engine.votes import add_labels, ballots_from_table
+
+    ballots = ballots_from_table(path, truth)
+    return ballots, {}, {}, [] if labels is None else add_labels(ballots, labels)
+
+
+def _of_run(run: str, location: str | None, labels: Path | None) -> _Found:
+    from assay.engine.votes import add_labels, ballots_of_run, scales_in
+    from assay.store.runs import find
+
+    store = find_store(location)
+    record = find(store, run)
+    ballots, scores = ballots_of_run(store, record)
+    notes = [] if labels is None else add_labels(ballots, labels)
+    return ballots, scales_in(record), scores if labels is None else {}, notes
+
+
+def _declared(path: Path) -> Mapping[str, Scale]:
+    from assay.engine.votes import scales_of
+    from assay.judging.sheet import sheet_from_file
+
+    return scales_of(sheet_from_file(path))
+
+
+def _on_scales(
+    ballots: Sequence[Ballot], declared: Mapping[str, Scale], kind: ScaleKind | None
+) -> tuple[list[Votes], list[str]]:
+    """The votes as codes, and the criteria whose scale nobody declared."""
+    from assay.engine.votes import scale_from_votes
+
+    made, undeclared = [], []
+    for ballot in ballots:
+        scale = declared.get(ballot.name)
+        if scale is None:
+            scale = scale_from_votes(ballot, kind)
+            undeclared += [] if ballot.binary else [ballot.name]
+        made.append(ballot.votes(scale))
+    return made, undeclared

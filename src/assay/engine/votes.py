@@ -1,0 +1,329 @@
+"""Votes and labels where people keep them: a table of votes, the evidence of a run, a table of labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from assay.dataset.csv_table import read_csv
+from assay.dataset.jsonl import read_jsonl
+from assay.engine.agreement import ABSENT, CORRELATIONS, Scale, ScaleKind, Votes, agreed_truth
+from assay.engine.evidence import Evidence, evidence_of, scorer_keys
+from assay.errors import Problem, SpecError
+from assay.judging.criteria import Criterion
+from assay.judging.outcome import value_names
+from assay.judging.sheet import Sheet, sheet_from_text, sheet_of
+from assay.report.agreement import PANEL, Values
+from assay.spec.nearest import nearest
+from assay.stats.correlation import correlation
+from assay.stats.errors_between import errors_between
+from assay.stats.random import generator
+from assay.stats.units import IntArray
+from assay.store.runs import RunRecord
+from assay.store.store import Store
+from assay.types import MetricValue
+
+_READERS = {".csv": read_csv, ".jsonl": read_jsonl, ".ndjson": read_jsonl}
+ONLY = "label"
+"""The name of a criterion in a table that names none."""
+SOMEBODY = "truth"
+"""The name of an annotator in a table that names none."""
+
+Said = dict[str, str | None]
+"""What one rater said, by row; None is an abstention."""
+
+
+@dataclass(slots=True)
+class Ballot:
+    """The votes on one criterion while they are read; `rows` maps each row to its item."""
+
+    name: str
+    rows: dict[str, str] = field(default_factory=dict)
+    judges: dict[str, Said] = field(default_factory=dict)
+    panel: Said = field(default_factory=dict)
+    truth: Said = field(default_factory=dict)
+    people: dict[str, Said] = field(default_factory=dict)
+    values: dict[str, float] = field(default_factory=dict)
+    abstaining: set[str] = field(default_factory=set)
+    binary: bool = False
+
+    def votes(self, scale: Scale) -> Votes:
+        """The votes as codes on a scale; a SpecError names a label that is not on it."""
+        places = {row: place for place, row in enumerate(self.rows)}
+        numbers = {item: number for number, item in enumerate(dict.fromkeys(self.rows.values()))}
+
+        def coded(said: Said) -> IntArray:
+            codes = np.full(len(places), ABSENT, dtype=np.int64)
+            for row, label in said.items():
+                try:
+                    codes[places[row]] = scale.code(label)
+                except ValueError as error:
+                    raise SpecError(f'criterion "{self.name}", item {self.rows[row]}: {error}') from None
+            return codes
+
+        people = {name: coded(said) for name, said in self.people.items()}
+        truth = coded(self.truth)
+        return Votes(
+            name=self.name,
+            scale=scale,
+            items=np.array([numbers[item] for item in self.rows.values()], dtype=np.int64),
+            judges={name: coded(said) for name, said in self.judges.items()},
+            truth=np.where(truth == ABSENT, agreed_truth(people, scale, len(places)), truth),
+            panel=coded(self.panel) if self.panel else None,
+            people=people if len(people) > 1 else {},
+        )
+
+    def labels(self) -> list[str]:
+        """The labels that occur, numbers in their order."""
+        said = (*self.judges.values(), *self.people.values(), self.panel, self.truth)
+        there = {label for each in said for label in each.values() if label is not None} - self.abstaining
+        numbers = [_number(label) for label in there]
+        return sorted(there, key=(lambda label: _number(label) or 0.0) if None not in numbers else None)
+
+
+def read_table(path: Path, wanted: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of a CSV or JSONL file that has at least the wanted columns."""
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise SpecError(f'cannot tell what "{path}" holds; expected a name in {", ".join(_READERS)}')
+    if not path.is_file():
+        raise SpecError(f'there is no file "{path}"')
+    rows = [dict(sample) for batch in reader(path) for sample in batch.samples]
+    there = list(dict.fromkeys(name for row in rows for name in row))
+    for name in wanted:
+        if name not in there:
+            has = f"it has {', '.join(there)}" if there else "it has no rows"
+            raise SpecError(Problem(message=f'{path} has no column "{name}"; {has}', suggestion=nearest(name, there)))
+    return rows
+
+
+def _text(value: object) -> str | None:
+    """A label as written; an empty cell is an abstention."""
+    text = "" if value is None else str(value).strip()
+    return text or None
+
+
+def _needed(row: Mapping[str, Any], name: str, number: int) -> str:
+    text = _text(row.get(name))
+    if text is None:
+        raise SpecError(f'row {number} has no "{name}"')
+    return text
+
+
+def _once(said: Said, row: str, label: str | None, what: str) -> None:
+    if row in said:
+        raise SpecError(f"{what} comes twice")
+    said[row] = label
+
+
+def ballots_from_table(path: Path, truth: str | None = None) -> list[Ballot]:
+    """Ballots from the columns item, judge, label and, if wanted, criterion; `truth` is the judge who is right."""
+    found: dict[str, Ballot] = {}
+    for number, row in enumerate(read_table(path, ("item", "judge", "label")), start=1):
+        item, judge = _needed(row, "item", number), _needed(row, "judge", number)
+        name = _text(row.get("criterion")) or ONLY
+        ballot = found.setdefault(name, Ballot(name))
+        ballot.rows[item] = item
+        said = ballot.truth if judge == truth else ballot.judges.setdefault(judge, {})
+        _once(said, item, _text(row["label"]), f'row {number}: the vote of "{judge}" on "{name}" of item {item}')
+    if truth is not None and not any(ballot.truth for ballot in found.values()):
+        judges = list(dict.fromkeys(judge for ballot in found.values() for judge in ballot.judges))
+        raise SpecError(Problem(message=f'no judge is called "{truth}"', suggestion=nearest(truth, judges)))
+    if not found:
+        raise SpecError(f"{path} has no votes")
+    return list(found.values())
+
+
+def add_labels(ballots: Sequence[Ballot], path: Path) -> list[str]:
+    """Put people's labels beside the votes: columns sample_id, label and, if wanted, annotator and criterion."""
+    by_name = {ballot.name: ballot for ballot in ballots}
+    by_item: dict[str, dict[str, list[str]]] = {}
+    for ballot in ballots:
+        ballot.truth, ballot.people = {}, {}
+        items = by_item.setdefault(ballot.name, {})
+        for key, item in ballot.rows.items():
+            items.setdefault(item, []).append(key)
+    used = unused = 0
+    for number, row in enumerate(read_table(path, ("sample_id", "label")), start=1):
+        item, name = _needed(row, "sample_id", number), _text(row.get("criterion"))
+        ballot_of = _ballot(by_name, name, number)
+        said = ballot_of.people.setdefault(_text(row.get("annotator")) or SOMEBODY, {})
+        rows = by_item[ballot_of.name].get(item, [])
+        used, unused = used + bool(rows), unused + (not rows)
+        for each in rows:
+            _once(said, each, _text(row["label"]), f"row {number}: the label of item {item}")
+    if not used:
+        raise SpecError(f"{path} has no label of an item that was judged")
+    return [f"{unused:,} labels are of items that were not judged"] if unused else []
+
+
+def _ballot(by_name: Mapping[str, Ballot], name: str | None, number: int) -> Ballot:
+    if name is None and len(by_name) == 1:
+        return next(iter(by_name.values()))
+    if name is None:
+        raise SpecError(f'row {number} has no "criterion", but there are {len(by_name)}: {", ".join(by_name)}')
+    if name not in by_name:
+        message = f'row {number}: no criterion is called "{name}"'
+        raise SpecError(Problem(message=message, suggestion=nearest(name, list(by_name))))
+    return by_name[name]
+
+
+def ballots_of_run(store: Store, record: RunRecord) -> tuple[list[Ballot], dict[str, Values]]:
+    """The votes of a run's rubric scorers, the truth of its task, and how the scores compare with it."""
+    entries = list(evidence_of(store, record))
+    keys = [key for key in scorer_keys(record) if any(_has_votes(entry, key) for entry in entries)]
+    if not keys:
+        raise SpecError(f"run {record.id} has no votes: no scorer of it is a rubric that judged something")
+    ballots: dict[str, Ballot] = {}
+    for entry in entries:
+        for key in keys:
+            if _has_votes(entry, key):
+                _read_entry(entry, key, f"{key}/" if len(keys) > 1 else "", ballots)
+    return list(ballots.values()), _score_values(entries, keys)
+
+
+def _has_votes(entry: Evidence, key: str) -> bool:
+    return key in entry.scores and isinstance(entry.scores[key].metadata.get("votes"), dict)
+
+
+def _read_entry(entry: Evidence, key: str, prefix: str, ballots: dict[str, Ballot]) -> None:
+    score = entry.scores[key]
+    row = f"{entry.sample_id}/{entry.trial}"
+    for name, votes in score.metadata["votes"].items():
+        ballot = ballots.setdefault(prefix + name, Ballot(prefix + name))
+        ballot.rows[row] = entry.sample_id
+        for vote in votes:
+            _read_vote(ballot, row, vote)
+        ballot.panel[row] = score.metadata.get(f"{name}_label") if name in score.values else None
+        if f"{name}_truth" in score.metadata:
+            ballot.truth[row] = score.metadata[f"{name}_truth"]
+
+
+def _read_vote(ballot: Ballot, row: str, vote: Mapping[str, Any]) -> None:
+    said = ballot.judges.setdefault(vote["judge_id"], {})
+    if vote.get("error") is not None or vote.get("backwards"):
+        # of a judge who was asked in both orders the first vote counts as what it says alone
+        return
+    if "verdict" in vote:
+        ballot.binary = True
+        said[row] = vote["verdict"]
+        return
+    label = vote.get("selected_label")
+    if vote.get("na") or label is None:
+        ballot.abstaining |= set() if label is None else {label}
+        said[row] = None
+        return
+    ballot.values[label] = float(vote.get("value", 0.0))
+    said[row] = label
+
+
+def _score_values(entries: Iterable[Evidence], keys: Sequence[str]) -> dict[str, Values]:
+    """How far the panel's and each judge's scores lie from the score of the truth."""
+    found: dict[str, list[tuple[str, float, float]]] = {}
+    for entry in entries:
+        for key in keys:
+            if key not in entry.scores or "truth_score" not in entry.scores[key].values:
+                continue
+            score, prefix = entry.scores[key], f"{key}/" if len(keys) > 1 else ""
+            truth = float(score.values["truth_score"])
+            by_judge = dict(score.metadata.get("judge_scores") or {})
+            named = {PANEL: score.values.get("score"), **(by_judge if len(by_judge) > 1 else {})}
+            for judge, number in named.items():
+                if number is not None:
+                    found.setdefault(prefix + judge, []).append((entry.sample_id, float(number), truth))
+    return {judge: score_errors(rows, judge) for judge, rows in found.items()}
+
+
+def score_errors(
+    rows: Sequence[tuple[str, float, float]],
+    judge: str,
+    *,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+    level: float = 0.95,
+    seed: int = 0,
+) -> dict[str, MetricValue]:
+    """Bias, MAE, RMSE and correlations of (item, score, score of the truth); `bounds` is the range of scores."""
+    numbers = {item: place for place, item in enumerate(dict.fromkeys(item for item, _, _ in rows))}
+    items = np.array([numbers[item] for item, _, _ in rows], dtype=np.int64)
+    said, truth = (np.array([row[side] for row in rows], dtype=np.float64) for side in (1, 2))
+    rng = generator(seed, f"agreement/score/{judge}")
+    errors = errors_between(said, truth, items, rng=rng, bounds=bounds, level=level)
+    values = {"bias": errors.bias, "mae": errors.mae, "rmse": errors.rmse}
+    return values | {name: correlation(said, truth, name, items, level=level) for name in CORRELATIONS}
+
+
+def scales_in(record: RunRecord) -> dict[str, Scale]:
+    """The scales that a run remembers of its rubrics, by the names of their votes."""
+    spec = orjson.loads(record.spec)
+    found: dict[str, list[Scale]] = {}
+    for prefix, sheet in _sheets(spec):
+        for name, scale in scales_of(sheet).items():
+            found.setdefault(prefix + name, []).append(scale)
+    return {name: scales[0] for name, scales in found.items() if all(each == scales[0] for each in scales)}
+
+
+def _sheets(spec: Mapping[str, Any]) -> Iterator[tuple[str, Sheet]]:
+    for rubric in spec.get("rubrics", ()):
+        yield "", Sheet(criteria=tuple(Criterion.model_validate(each) for each in rubric["criteria"]))
+    written = spec["task"].get("definition", {}).get("scorers", ())
+    rubrics = [each.get("rubric") if each.get("type") == "rubric" else None for each in written]
+    several = sum(each is not None for each in rubrics) > 1
+    for key, rubric in zip(spec["scorers"], rubrics, strict=False):
+        sheet = _inline(rubric)
+        if sheet is not None:
+            yield (f"{key}/" if several else ""), sheet
+
+
+def _inline(rubric: Any) -> Sheet | None:
+    """A rubric that stands in the task itself; one in a file of its own may have changed since."""
+    if rubric is None:
+        return None
+    if not isinstance(rubric, str):
+        return sheet_of(rubric)
+    return sheet_from_text(rubric) if "\n" in rubric or rubric.lstrip().startswith(("[", "{")) else None
+
+
+def scales_of(sheet: Sheet) -> dict[str, Scale]:
+    """The scale of every criterion by its name."""
+    return dict(zip(value_names(sheet), map(Scale.of, sheet.criteria), strict=True))
+
+
+def scale_from_votes(ballot: Ballot, kind: ScaleKind | None = None) -> Scale:
+    """A scale of the labels that occur: their values where the votes have them, or the numbers that they are."""
+    if ballot.binary:
+        return Scale.of(Criterion(requirement=ballot.name))
+    labels = ballot.labels()
+    abstaining = frozenset(label.strip().casefold() for label in (*ballot.abstaining, "CANNOT_ASSESS"))
+    labels = [label for label in labels if label.strip().casefold() not in abstaining]
+    values = _values(ballot, labels, kind)
+    if kind is None:
+        kind = "nominal" if values is None or len(set(values)) < len(values) else "ordinal"
+    return Scale(kind=kind, labels=tuple(labels), values=values, abstaining=abstaining)
+
+
+def _values(ballot: Ballot, labels: Sequence[str], kind: ScaleKind | None) -> tuple[float, ...] | None:
+    if ballot.values:
+        known = [ballot.values.get(label) for label in labels]
+        return None if None in known else tuple(value for value in known if value is not None)
+    if kind != "ordinal":
+        return None
+    numbers = [_number(label) for label in labels]
+    if None in numbers:
+        wrong = next(label for label in labels if _number(label) is None)
+        message = f'criterion "{ballot.name}": an ordinal scale needs numbers as labels, not "{wrong}"'
+        raise SpecError(f"{message}; --rubric FILE gives labels their values")
+    return tuple(number for number in numbers if number is not None)
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

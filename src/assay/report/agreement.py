@@ -1,0 +1,311 @@
+"""How far judges agree with the truth and with each other: the numbers, their JSON, and a table of 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from assay.report.document import value_document
+from assay.report.text import clean, interval, remark
+from assay.stats.abstention import Abstentions
+from assay.stats.people import HumanCeiling
+from assay.types import MetricValue
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+PANEL = "panel"
+"""The name of what all judges say together; no single judge has it."""
+PAIRS_SHOWN = 28
+NAME_WIDTH = 36
+WORST_BEST = "if all who abstained were wrong, and if all were right"
+_TRUTH_ROWS = {
+    "binary": ("accuracy", "precision", "recall", "f1", "kappa", "bias"),
+    "ordinal": ("accuracy", "adjacent_accuracy", "kappa", "kappa_quadratic", "bias", "rmse", "spearman"),
+    "nominal": ("accuracy", "kappa"),
+}
+"""What the terminal shows of a judge; JSON has the rest."""
+_BETWEEN_ROWS = {
+    "binary": ("agreement", "alpha_nominal", "fleiss_kappa", "ac1"),
+    "ordinal": ("agreement", "alpha_ordinal", "alpha_interval", "fleiss_kappa", "ac1", "ac2"),
+    "nominal": ("agreement", "alpha_nominal", "fleiss_kappa", "ac1"),
+}
+
+Values = Mapping[str, MetricValue]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgainstTruth:
+    """One judge, or the panel, against the truth on one criterion; `confusion` has the truth in its rows.
+
+    `n_failed` votes could not be had; they are no abstentions and enter no number.
+    """
+
+    values: Values
+    per_option: Mapping[str, Values]
+    confusion: tuple[tuple[int, ...], ...]
+    abstentions: Abstentions
+    n_failed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Between:
+    """How far raters agree with each other: all of them, and every two."""
+
+    raters: tuple[str, ...]
+    values: Values
+    pairs: Mapping[tuple[str, str], Values]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CriterionAgreement:
+    """All that is known of the agreement on one criterion; what cannot be had is empty or None."""
+
+    name: str
+    kind: str
+    labels: tuple[str, ...]
+    n_items: int
+    n_without_truth: int
+    judges: Mapping[str, AgainstTruth]
+    between: Between | None = None
+    people: Between | None = None
+    ceilings: Mapping[str, HumanCeiling] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class MetricsResult:
+    """Agreement per criterion, per judge and overall; every number has an interval, or a reason why it is None.
+
+    `overall` holds, by judge, `micro_accuracy` (all pairs pooled) and the `macro_` means over criteria; `defined`
+    says over how many. `between` holds the means of the agreement between judges. `scores` compares total scores.
+    """
+
+    criteria: tuple[CriterionAgreement, ...]
+    overall: Mapping[str, Values]
+    defined: Mapping[str, Mapping[str, int]]
+    between: Values
+    scores: Mapping[str, Values] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, criterion: str) -> CriterionAgreement:
+        """The agreement on a criterion, by its name."""
+        return {each.name: each for each in self.criteria}[criterion]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers as JSON holds them."""
+        return agreement_document(self)
+
+    def __repr__(self) -> str:
+        """The table that `assay agreement` prints."""
+        from rich.console import Console
+
+        console = Console(width=80, highlight=False, force_terminal=False, no_color=True)
+        with console.capture() as captured:
+            console.print(agreement_table(self))
+        return captured.get()
+
+
+def agreement_document(result: MetricsResult) -> dict[str, Any]:
+    """The numbers as `assay agreement --json` prints them."""
+    return {
+        "criteria": {each.name: _criterion(each) for each in result.criteria},
+        "overall": {judge: _values(values) for judge, values in result.overall.items()},
+        "criteria_defined": {judge: dict(counts) for judge, counts in result.defined.items()},
+        "between_judges": _values(result.between),
+        "scores": {judge: _values(values) for judge, values in result.scores.items()},
+        "notes": list(result.notes),
+    }
+
+
+def _values(values: Values) -> dict[str, Any]:
+    return {name: value_document(value) for name, value in values.items()}
+
+
+def _criterion(each: CriterionAgreement) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "kind": each.kind,
+        "labels": list(each.labels),
+        "n_items": each.n_items,
+        "n_without_truth": each.n_without_truth,
+        "judges": {name: _against(judge) for name, judge in each.judges.items()},
+    }
+    for name, between in (("between_judges", each.between), ("between_people", each.people)):
+        if between is not None:
+            made[name] = _between(between)
+    if each.ceilings:
+        made["human_ceiling"] = {name: _ceiling(ceiling) for name, ceiling in each.ceilings.items()}
+    return made
+
+
+def _against(judge: AgainstTruth) -> dict[str, Any]:
+    gone = judge.abstentions
+    counts = {name: getattr(gone, name) for name in ("n", "assessed", "both", "truth_only", "judge_only")}
+    numbers = ("truth_rate", "judge_rate", "kappa", "accuracy_low", "accuracy_high")
+    return {
+        "values": _values(judge.values),
+        "per_option": {label: _values(values) for label, values in judge.per_option.items()},
+        "confusion": [list(row) for row in judge.confusion],
+        "abstentions": {**counts, **{name: value_document(getattr(gone, name)) for name in numbers}},
+        "n_failed": judge.n_failed,
+    }
+
+
+def _between(between: Between) -> dict[str, Any]:
+    pairs = [{"first": one, "second": other, **_values(found)} for (one, other), found in between.pairs.items()]
+    return {"raters": list(between.raters), "values": _values(between.values), "pairs": pairs}
+
+
+def _ceiling(found: HumanCeiling) -> dict[str, Any]:
+    return {name: value_document(getattr(found, name)) for name in ("ceiling", "judge", "matched")}
+
+
+def agreement_table(result: MetricsResult) -> RenderableType:
+    """The numbers that matter most, for people."""
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = []
+    for each in result.criteria:
+        parts += _criterion_parts(each)
+    if len(result.criteria) > 1 or result.scores:
+        parts += _overall_parts(result)
+    parts += [Text(f"note: {clean(note)}", style="yellow") for note in result.notes]
+    return Group(*parts)
+
+
+def _criterion_parts(each: CriterionAgreement) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    without = f", {each.n_without_truth:,} without a truth" if each.n_without_truth and each.judges else ""
+    said = f"  {each.kind}, {len(each.labels)} options, {each.n_items:,} items{without}"
+    yield Text.assemble((clean(each.name, width=40), "bold cyan"), (said, "dim"))
+    table, notes = _new_table(), _Notes()
+    for title, between in (("between judges", each.between), ("between people", each.people)):
+        if between is not None:
+            _add_between(table, title, between, each.kind, notes)
+    for name, judge in _told_apart(each.judges).items():
+        _add(table, _titled("truth", name), judge.values, notes, _TRUTH_ROWS[each.kind])
+        _add_counts(table, judge, notes)
+    for name, found in _told_apart(each.ceilings).items():
+        rows = {"people with the others": found.ceiling, "this judge with the same": found.judge}
+        _add(table, _titled("people", name), {**rows, "share of people matched": found.matched}, notes)
+    yield _trimmed(table)
+    yield from _below(notes)
+    yield Text("")
+
+
+def _overall_parts(result: MetricsResult) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    yield Text("all criteria", style="bold cyan")
+    table, notes = _new_table(), _Notes()
+    if result.between:
+        _add(table, "between judges, mean", result.between, notes)
+    for name, values in _told_apart(result.overall).items():
+        counts = result.defined.get(name, {})
+        shown = {f"{key} ({counts[key]} criteria)" if key in counts else key: value for key, value in values.items()}
+        _add(table, _titled("truth", name), shown, notes)
+    for name, values in _told_apart(result.scores).items():
+        _add(table, _titled("score", name), values, notes)
+    yield _trimmed(table)
+    yield from _below(notes)
+
+
+def _told_apart(by_judge: Mapping[str, Any]) -> dict[str, Any]:
+    """The panel and its judges; a panel of one says what its judge says."""
+    return {name: each for name, each in by_judge.items() if name != PANEL or len(by_judge) != 2}
+
+
+@dataclass(slots=True)
+class _Notes:
+    """What is too long for the table: remarks with the numbers in their place, and who is meant by a number."""
+
+    remarks: dict[str, int] = field(default_factory=dict)
+    legend: dict[str, None] = field(default_factory=dict)
+
+    def mark(self, remark: str) -> str:
+        return f"({self.remarks.setdefault(remark, len(self.remarks) + 1)})" if remark else ""
+
+
+def _below(notes: _Notes) -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    yield from (Text(line, style="dim") for line in notes.legend)
+    yield from (Text(f"({number}) {clean(note)}", style="dim") for note, number in notes.remarks.items())
+
+
+def _titled(what: str, name: str) -> str:
+    """A heading that fits; of a long name the end is kept, which tells models apart."""
+    most = NAME_WIDTH - len(what) - 3
+    return f"{what} · {name if len(name) <= most else '…' + name[1 - most :]}"
+
+
+def _new_table() -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("", no_wrap=True, overflow="ellipsis", min_width=NAME_WIDTH, max_width=NAME_WIDTH)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("interval", no_wrap=True)
+    table.add_column("n", justify="right", no_wrap=True)
+    table.add_column("", style="dim", overflow="fold")
+    return table
+
+
+def _trimmed(table: Table) -> RenderableType:
+    from assay.report.table import Trimmed
+
+    return Trimmed(table)
+
+
+def _add_between(table: Table, title: str, between: Between, kind: str, notes: _Notes) -> None:
+    _add(table, title, between.values, notes, _BETWEEN_ROWS[kind])
+    longest = sum(sorted(map(len, between.raters))[-2:])
+    numbers = {name: str(number) for number, name in enumerate(between.raters, start=1)}
+    called = numbers if longest > NAME_WIDTH - 5 else {name: name for name in between.raters}
+    shown = list(between.pairs.items())[:PAIRS_SHOWN]
+    for name in ("kappa", "kappa_quadratic") if kind == "ordinal" else ("kappa",):
+        rows = {f"{called[one]} · {called[other]}": values[name] for (one, other), values in shown}
+        _add(table, f"{name} of two", rows, notes)
+    if called is numbers:
+        notes.legend |= {f"{number} is {clean(name)}": None for name, number in numbers.items()}
+
+
+def _add(table: Table, title: str, values: Values, notes: _Notes, names: tuple[str, ...] | None = None) -> None:
+    from rich.text import Text
+
+    table.add_row(Text(clean(title, width=NAME_WIDTH), style="italic"))
+    for name in names or tuple(values):
+        if name not in values:
+            continue
+        value = values[name]
+        style = "yellow" if value.value is None else "bold"
+        table.add_row(
+            Text(f"  {clean(name, width=NAME_WIDTH - 2)}"),
+            Text("undefined" if value.value is None else f"{value.value:.4f}", style=style),
+            Text("" if value.value is None else interval(value.interval)),
+            Text(f"{value.n:,}"),
+            Text(notes.mark(remark(value))),
+        )
+
+
+def _add_counts(table: Table, judge: AgainstTruth, notes: _Notes) -> None:
+    """How many pairs are in none of the numbers, and why."""
+    from rich.text import Text
+
+    gone = judge.abstentions
+    if gone.assessed < gone.n:
+        low, high = gone.accuracy_low, gone.accuracy_high
+        assert low.value is not None
+        assert high.value is not None
+        table.add_row(
+            Text(f"  {gone.n - gone.assessed:,} abstained: accuracy", style="dim"),
+            "",
+            Text(f"{low.value:.3f} to {high.value:.3f}", style="dim"),
+            f"{gone.n:,}",
+            Text(notes.mark(WORST_BEST)),
+        )
+    if judge.n_failed:
+        table.add_row(Text(f"  {judge.n_failed:,} votes failed", style="yellow"))

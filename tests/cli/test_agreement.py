@@ -1,0 +1,160 @@
+"""`assay agreement`: judges beside people and beside each other, from a run or from a table."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "agreement.md"
+STYLE = "options: [{label: Poor, value: 0}, {label: Fine, value: 0.8}, {label: Great, value: 1}]"
+RUBRIC = f"""
+- {{name: polite, requirement: Is polite.}}
+- {{name: style, requirement: How is the style?, {STYLE}}}
+"""
+TASK = """
+key: polite
+display_name: Polite
+definition:
+  dataset: {source: {type: local, file_path: data.jsonl}}
+  scorers:
+    - type: rubric
+      value: "{{ sample.text }}"
+      rubric: RUBRIC
+      judges: [{model_key: scripted/one.jsonl, id: one}, {model_key: scripted/two.jsonl, id: two}]
+      ground_truth: "{{ sample.truth }}"
+"""
+ROWS = [
+    {"sample_id": "a", "text": "Hello there", "truth": ["MET", "Fine"]},
+    {"sample_id": "b", "text": "Go away", "truth": ["UNMET", "Poor"]},
+    {"sample_id": "c", "text": "Well", "truth": ["CANNOT_ASSESS", "Fine"]},
+]
+
+
+def _met(word):
+    return {"explanation": "e", "criterion_status": word}
+
+
+@pytest.fixture
+def judged(project):
+    """A run of two judges: all is polite to the first and nothing to the second; both call every style fine."""
+    project.write("rubric.yaml", RUBRIC)
+    project.write("data.jsonl", ROWS)
+    style = {"match": "How is the style?", "reply": "Fine"}
+    project.write("one.jsonl", [style, {"match": "Is polite.", "reply": _met("MET")}])
+    project.write("two.jsonl", [style, {"match": "Is polite.", "reply": _met("UNMET")}])
+    project.write("task.yaml", TASK.replace("RUBRIC", "rubric.yaml"))
+    outcome = project.assay("run", "task.yaml", "-q")
+    assert outcome.code == 0, outcome.err
+    return project
+
+
+def test_the_judges_of_a_run_are_compared_with_the_truth_of_its_task(judged):
+    outcome = judged.assay("agreement")
+    assert outcome.code == 0, outcome.err
+    assert max(map(len, outcome.out.splitlines())) <= 80
+    assert "truth · panel" in outcome.out
+    assert "--rubric FILE declares it" in outcome.out
+    said = judged.assay("agreement", "latest", "--rubric", "rubric.yaml", "--json").json
+    assert said["criteria"]["style"]["labels"] == ["Poor", "Fine", "Great"]
+    assert said["criteria"]["style"]["kind"] == "ordinal"
+    assert said["notes"] == []
+    polite = said["criteria"]["polite"]["judges"]
+    assert polite["two"]["values"]["accuracy"]["value"] == 0.5
+    assert polite["two"]["abstentions"]["truth_only"] == 1
+    assert polite["one"]["confusion"] == [[0, 1], [0, 1]]
+    assert polite["two"]["confusion"] == [[1, 0], [1, 0]]
+    assert said["criteria"]["style"]["judges"]["one"]["values"]["accuracy"]["value"] == pytest.approx(2 / 3)
+    assert said["scores"]["panel"]["rmse"]["n"] == 3
+
+
+def test_a_rubric_in_the_task_declares_its_scales(judged):
+    inline = json.dumps([{"requirement": "Is polite."}, {"requirement": "How is the style?"}])
+    judged.write("task.yaml", TASK.replace("RUBRIC", inline).replace('      ground_truth: "{{ sample.truth }}"\n', ""))
+    judged.write("two.jsonl", [{"reply": _met("UNMET")}])
+    judged.write("one.jsonl", [{"reply": _met("MET")}])
+    assert judged.assay("run", "task.yaml", "-q").code == 0
+    said = judged.assay("agreement", "--json").json
+    assert set(said["criteria"]) == {"criterion_1", "criterion_2"}
+    assert said["overall"] == {}
+    assert said["criteria"]["criterion_1"]["between_judges"]["values"]["agreement"]["value"] == 0.0
+
+
+def test_labels_of_people_replace_the_truth_of_the_task(judged):
+    rows = [("a", "p", "MET"), ("a", "q", "MET"), ("b", "p", "MET"), ("b", "q", "UNMET"), ("c", "p", "MET")]
+    judged.write(
+        "people.csv", "sample_id,annotator,criterion,label\n" + "".join(f"{s},{a},polite,{v}\n" for s, a, v in rows)
+    )
+    said = judged.assay("agreement", "--labels", "people.csv", "--json").json
+    polite = said["criteria"]["polite"]
+    assert polite["n_without_truth"] == 1
+    assert polite["judges"]["two"]["values"]["accuracy"]["value"] == 0.0
+    assert polite["human_ceiling"]["two"]["ceiling"]["value"] == 0.5
+    assert said["criteria"]["style"]["judges"] == {}
+    assert said["scores"] == {}
+
+
+def test_graded_texts_can_be_compared_with_labels(judged):
+    judged.write("essays/1.txt", "Hello there")
+    judged.write("essays/2.txt", "Go away")
+    assert (
+        judged.assay("grade", "rubric.yaml", "essays", "--judge", "scripted/one.jsonl", "-q", "--seed", "1").code == 0
+    )
+    judged.write("labels.csv", "sample_id,criterion,label\n1.txt,style,Great\n2.txt,style,Fine\n")
+    said = judged.assay("agreement", "--labels", "labels.csv", "--json").json
+    assert said["criteria"]["style"]["labels"] == ["Poor", "Fine", "Great"]
+    assert said["criteria"]["style"]["judges"]["scripted/one.jsonl"]["values"]["accuracy"]["value"] == 0.5
+    assert said["criteria"]["style"]["judges"]["panel"]["values"]["bias"]["value"] == pytest.approx(-0.1)
+
+
+def test_a_run_without_votes_is_refused(project):
+    project.write("data.jsonl", [{"question": "q", "output": "yes", "answer": "yes"}])
+    scorer = 'scorers: [{type: string_equals, ground_truth: "{{ sample.answer }}", value: "{{ sample.output }}"}]'
+    project.write("task.yaml", TASK.split("  scorers:")[0] + f"  {scorer}\n")
+    ran = project.assay("run", "task.yaml", "-q")
+    assert ran.code == 0, ran.err
+    outcome = project.assay("agreement")
+    assert outcome.code == 2
+    assert "has no votes" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("latest", "--votes", "v.csv"), "a RUN or --votes, not both"),
+        (("--truth", "x"), "are for --votes"),
+        (("--votes", "v.csv", "--truth", "a", "--labels", "l.csv"), "--truth or --labels, not both"),
+        (("--votes", "none.csv"), "there is no file"),
+    ],
+)
+def test_flags_that_do_not_go_together_are_refused(project, arguments, said):
+    outcome = project.assay("agreement", *arguments)
+    assert outcome.code == 2
+    assert said in outcome.err
+
+
+def test_the_annotators_of_pandalm_agree_as_published(project, real_data):
+    rows = json.loads((real_data / "pandalm" / "testset-v1.json").read_text(encoding="utf-8"))
+    people = [f"annotator{number}" for number in (1, 2, 3)]
+    lines = [f"{row['idx']},preference,{person},{row[person]}\n" for row in rows for person in people]
+    project.write("votes.csv", "item,criterion,judge,label\n" + "".join(lines))
+    outcome = project.assay("agreement", "--votes", "votes.csv")
+    assert outcome.code == 0, outcome.err
+    found = re.findall(r"annotator(\d) · annotator(\d) +(\S+)", outcome.out)
+    assert found == [("1", "2", "0.8520"), ("1", "3", "0.8789"), ("2", "3", "0.8617")]
+    truth = project.assay("agreement", "--votes", "votes.csv", "--truth", "annotator3", "--json").json
+    judges = truth["criteria"]["preference"]["judges"]
+    assert judges["annotator1"]["values"]["kappa"]["value"] == pytest.approx(0.8789, abs=5e-5)
+
+
+def test_the_example_of_the_documentation_prints_what_the_page_shows(project):
+    page = PAGE.read_text(encoding="utf-8")
+    project.write("votes.csv", re.search(r"^```csv\n(.*?)^```", page, re.DOTALL | re.MULTILINE)[1])
+    shown = re.findall(r"^```console\n\$ assay (.*?)\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    assert len(shown) >= 1
+    for command, output in shown:
+        outcome = project.assay(*command.split())
+        assert outcome.code == 0, outcome.err
+        assert outcome.out.strip() == output.strip()

@@ -1,0 +1,106 @@
+"""Tables of votes and labels are read as written, or refused with what is wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.engine.agreement import ABSENT, Scale
+from assay.engine.votes import Ballot, add_labels, ballots_from_table, read_table, scale_from_votes
+from assay.errors import SpecError
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(text, name="table.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return written
+
+
+def test_a_missing_row_is_nothing_and_an_empty_label_an_abstention(write):
+    path = write("item,judge,label\n1,a,x\n1,b,\n2,a,y\n")
+    (ballot,) = ballots_from_table(path)
+    votes = ballot.votes(scale_from_votes(ballot, "nominal"))
+    assert votes.name == "label"
+    assert votes.scale.labels == ("x", "y")
+    assert {name: codes.tolist() for name, codes in votes.judges.items()} == {"a": [0, 1], "b": [-1, ABSENT]}
+    assert votes.truth.tolist() == [ABSENT, ABSENT]
+
+
+def test_numbers_are_on_a_scale_in_their_order(write):
+    path = write('{"item": 1, "judge": "a", "label": 10}\n{"item": 2, "judge": "a", "label": 9}\n', "v.jsonl")
+    (ballot,) = ballots_from_table(path)
+    scale = scale_from_votes(ballot, "ordinal")
+    assert (scale.labels, scale.values) == (("9", "10"), (9.0, 10.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("item,judge,label\n1,a,x\n1,a,x\n", "row 2: the vote of .* comes twice"),
+        ("item,judge,lable\n1,a,x\n", 'no column "label".*did you mean "lable"'),
+        ("item,judge,label\n,a,x\n", 'row 1 has no "item"'),
+        ("item,judge,label\n", "no rows"),
+    ],
+)
+def test_a_wrong_table_is_refused(write, text, said):
+    with pytest.raises(SpecError, match=said):
+        ballots_from_table(write(text))
+
+
+def test_a_file_that_is_not_there_or_not_a_table_is_refused(tmp_path, write):
+    with pytest.raises(SpecError, match="there is no file"):
+        read_table(tmp_path / "no.csv", ())
+    with pytest.raises(SpecError, match="cannot tell what"):
+        read_table(write("", "votes.txt"), ())
+
+
+def test_one_of_the_judges_may_be_the_truth(write):
+    path = write("item,judge,label\n1,a,x\n1,expert,y\n")
+    (ballot,) = ballots_from_table(path, "expert")
+    assert (list(ballot.judges), ballot.truth) == (["a"], {"1": "y"})
+    with pytest.raises(SpecError, match='no judge is called "export"'):
+        ballots_from_table(path, "export")
+
+
+def test_labels_of_people_stand_beside_the_votes(write):
+    ballots = ballots_from_table(write("item,criterion,judge,label\n1,c,a,x\n1,d,a,y\n2,c,a,x\n"))
+    labels = write("sample_id,criterion,annotator,label\n1,c,p,x\n1,c,q,y\n9,c,p,x\n", "labels.csv")
+    assert add_labels(ballots, labels) == ["1 labels are of items that were not judged"]
+    votes = ballots[0].votes(scale_from_votes(ballots[0]))
+    assert votes.truth.tolist() == [ABSENT, ABSENT]
+    assert set(votes.people) == {"p", "q"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("sample_id,label\n1,x\n", 'row 1 has no "criterion", but there are 2: c, dd'),
+        ("sample_id,criterion,label\n1,d,x\n", 'no criterion is called "d"'),
+        ("sample_id,criterion,label\n1,c,x\n1,c,x\n", "row 2: the label of item 1 comes twice"),
+        ("sample_id,criterion,label\n7,c,x\n", "no label of an item that was judged"),
+    ],
+)
+def test_wrong_labels_are_refused(write, text, said):
+    ballots = ballots_from_table(write("item,criterion,judge,label\n1,c,a,x\n1,dd,a,y\n"))
+    with pytest.raises(SpecError, match=said):
+        add_labels(ballots, write(text, "labels.csv"))
+
+
+def test_a_label_that_is_not_on_the_declared_scale_is_refused():
+    ballot = Ballot("c", rows={"1": "1"}, judges={"a": {"1": "ugly"}})
+    with pytest.raises(SpecError, match='criterion "c", item 1: "ugly" is none of the labels'):
+        ballot.votes(Scale(kind="nominal", labels=("good", "bad")))
+    with pytest.raises(SpecError, match='an ordinal scale needs numbers as labels, not "ugly"'):
+        scale_from_votes(ballot, "ordinal")
+
+
+def test_a_scale_from_votes_has_their_values():
+    ballot = Ballot("c", rows={"1": "1"}, judges={"a": {"1": "good"}}, truth={"1": "bad"}, values={"good": 1.0})
+    assert scale_from_votes(ballot).kind == "nominal"
+    ballot.values["bad"] = 0.0
+    assert scale_from_votes(ballot).values == (0.0, 1.0)
+    assert scale_from_votes(ballot).kind == "ordinal"
+    assert scale_from_votes(Ballot("c", binary=True)).labels == ("UNMET", "MET")

@@ -36,11 +36,12 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """What one scorer says of one sample."""
+    """What one scorer says of one sample; `unsettled` when a part of it failed that may go well another time."""
 
     scorer: str
     values: Mapping[str, ScoreValue]
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    unsettled: bool = False
 
 
 Outcome = Score | Failure
@@ -300,12 +301,13 @@ class Column:
 class ScoreColumns:
     """What a scorer gives for a batch: columns of values and metadata, and the rows that failed.
 
-    None in a column means that the row has no such value.
+    None in a column means that the row has no such value; `unsettled` rows may become better when asked for again.
     """
 
     values: dict[str, list[Any]]
     metadata: dict[str, list[Any]] = field(default_factory=dict)
     failures: dict[int, Failure] = field(default_factory=dict)
+    unsettled: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

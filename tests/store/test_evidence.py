@@ -102,3 +102,16 @@ def test_only_the_columns_asked_for_are_read(store):
 def test_one_sample_can_be_looked_up_by_its_id(store):
     write(store, 1, range(5))
     assert [s.position for s in evidence.stored_samples(store, 1, sample_id="s3")] == [3]
+
+
+def test_a_score_of_which_a_part_failed_is_taken_back_with_its_sample(store):
+    write(store, 1, range(3))
+    assert not evidence.has_retryable(store, 1)
+    with store.begin() as connection:
+        evidence.write_unsettled(connection, 1, 1, [2])
+        evidence.write_unsettled(connection, 1, 2, [])
+    assert evidence.has_retryable(store, 1)
+    assert not evidence.has_retryable(store, 2)
+    assert evidence.drop_retryable(store, 1) == 1
+    assert list(evidence.done_positions(store, 1)) == [0, 1]
+    assert not evidence.has_retryable(store, 1)

@@ -69,6 +69,8 @@ class Recorder:
         evidence.write_scores(connection, self._run_no, slot, kept.positions, values, metadata)
         lost = [(rows.positions[place], failure) for place, failure in columns.failures.items()]
         evidence.write_failures(connection, self._run_no, slot, lost)
+        again = [rows.positions[place] for place in sorted(columns.unsettled)]
+        evidence.write_unsettled(connection, self._run_no, slot, again)
 
     def _score(self, slot: int, solved: Solved, answered: Rows) -> ScoreColumns:
         if slot in solved.judged:
@@ -111,6 +113,7 @@ def _columns(outcomes: Sequence[Outcome]) -> ScoreColumns:
         values={name: [score and score.values.get(name) for score in scores] for name in values},
         metadata={name: [score and score.metadata.get(name) for score in scores] for name in metadata},
         failures={place: outcome for place, outcome in enumerate(outcomes) if isinstance(outcome, Failure)},
+        unsettled=frozenset(place for place, score in enumerate(scores) if score and score.unsettled),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, Table, and_, func, select
 
 from assay.store.address import STEP, bounds, pack, unpack
-from assay.store.schema import failures, samples, scores
+from assay.store.schema import failures, samples, scores, unsettled
 from assay.store.store import Store, insert_many
 from assay.types import Failure
 
@@ -80,6 +80,12 @@ def write_failures(connection: Connection, run_no: int, slot: int, failed: Seque
         insert_many(connection, "failures", 5, rows)
 
 
+def write_unsettled(connection: Connection, run_no: int, slot: int, positions: Sequence[int]) -> None:
+    """Mark scores of which a part failed that may go well another time."""
+    if positions:
+        insert_many(connection, "unsettled", 1, [(key,) for key in _keys(run_no, positions, slot)])
+
+
 def _keys(run_no: int, positions: Sequence[int], slot: int) -> Sequence[int]:
     if isinstance(positions, range) and positions.step == 1 and positions:
         first = pack(run_no, positions[0], slot)
@@ -107,21 +113,27 @@ def _sample_of(key: Any, run_no: int, trials: int) -> Any:
 
 def has_retryable(store: Store, run_no: int) -> bool:
     """Did anything fail that may go well another time?"""
-    query = select(failures.c.id).where(_within(failures.c.id, run_no), failures.c.retryable == 1).limit(1)
     with store.connect() as connection:
-        return connection.execute(query).first() is not None
+        return any(connection.execute(query.limit(1)).first() is not None for query in _retryable(run_no))
 
 
 def drop_retryable(store: Store, run_no: int) -> int:
     """Take back the samples with such a failure, so that they are done again; gives their number."""
-    within = _within(failures.c.id, run_no)
     with store.begin() as connection:
-        found = connection.execute(select(failures.c.id).where(within, failures.c.retryable == 1)).scalars()
+        found = [key for query in _retryable(run_no) for key in connection.execute(query).scalars()]
         keys = sorted({key - key % STEP for key in found})
         for key in keys:
-            for table in (samples, scores, failures):
+            for table in (samples, scores, failures, unsettled):
                 connection.execute(table.delete().where(table.c.id >= key, table.c.id < key + STEP))
     return len(keys)
+
+
+def _retryable(run_no: int) -> tuple[Select[Any], Select[Any]]:
+    """The keys of what failed as a whole, and of scores of which a part failed."""
+    return (
+        select(failures.c.id).where(_within(failures.c.id, run_no), failures.c.retryable == 1),
+        select(unsettled.c.id).where(_within(unsettled.c.id, run_no)),
+    )
 
 
 def copy_samples(connection: Connection, source: int, target: int) -> None:

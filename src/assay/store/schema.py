@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Float, Integer, LargeBinary, MetaData, String, Table, Text
 
-SCHEMA_VERSION = "0002"
+SCHEMA_VERSION = "0003"
 
 metadata = MetaData()
 
@@ -66,6 +66,9 @@ failures = Table(
     Column("retryable", Integer, nullable=False),
 )
 
+unsettled = Table("unsettled", metadata, Column("id", Id, primary_key=True, autoincrement=False))
+"""Scores of which a part failed that may go well another time."""
+
 metrics = Table(
     "metrics",
     metadata,
@@ -92,3 +95,11 @@ calls = Table(
     Column("latency_s", Float),
     Column("created_at", Text, nullable=False),
 )
+
+settings = Table(
+    "settings",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+"""What holds for all runs of the store."""

@@ -1,0 +1,35 @@
+"""What a store remembers for all of its runs."""
+
+from __future__ import annotations
+
+import secrets
+
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+
+from assay.errors import StoreError
+from assay.store.schema import settings
+from assay.store.store import Store
+
+_SEED = "shuffle_seed"
+
+
+def shuffle_seed(store: Store) -> int:
+    """The seed of every shuffle that names none: drawn once a store, so that later runs ask the same questions."""
+    found = _value(store, _SEED)
+    if found is None:
+        try:
+            with store.begin() as connection:
+                connection.execute(settings.insert().values(name=_SEED, value=str(secrets.randbits(32))))
+        except StoreError as error:
+            # another process may have drawn it in the same moment: then its seed is the store's
+            if not isinstance(error.__cause__, IntegrityError):
+                raise
+        found = _value(store, _SEED)
+    assert found is not None
+    return int(found)
+
+
+def _value(store: Store, name: str) -> str | None:
+    with store.connect() as connection:
+        return connection.execute(select(settings.c.value).where(settings.c.name == name)).scalar()

@@ -89,8 +89,6 @@ def test_a_right_file_has_all_its_parts(load: Load) -> None:
         ("solver: {type: multi_turn_solver}", 'solver "multi_turn_solver" is not available in this version'),
         ("scorers: [{type: rubric}]", 'scorer "rubric" is not available in this version'),
         ("scorers: [{type: free, metrics: [{type: python}]}]", 'metric "python" is not available'),
-        ("dataset: {keys: [a, b]}", "several datasets in one task are not available in this version"),
-        ("dataset: {source: task_result, key: a}", "the result of another task as a dataset is not available"),
     ],
 )
 def test_what_the_format_has_and_this_version_lacks_gets_one_clear_error(

@@ -77,7 +77,7 @@ async def _run(plan: Plan, store: Store, record: RunRecord, listener: Listener) 
         memory,
         purse=purse,
         max_concurrency=options.max_concurrency,
-        salt=record.id if options.cache_policy == "no-cache" else "",
+        salt=_salt(plan, record),
     )
     done = evidence.done_positions(store, record.no)
     work = Work(
@@ -101,6 +101,13 @@ async def _run(plan: Plan, store: Store, record: RunRecord, listener: Listener) 
         cached=engine.cached,
         notes=tuple(models.notes()),
     )
+
+
+def _salt(plan: Plan, record: RunRecord) -> str:
+    """What sets the calls of a run apart from those of others: nothing, its repeat, or itself."""
+    if plan.options.cache_policy == "no-cache":
+        return record.id
+    return f"repeat {plan.options.repeat}" if plan.options.repeat else ""
 
 
 def defaults_of(sampling: Sampling) -> Sampling | None:

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from assay import __version__
-from assay.dataset.open import fingerprint, first_rows
+from assay.dataset.open import Subsampling, fingerprint, first_rows
 from assay.engine.columns import absent_problems, answer_problems, column_problems
+from assay.engine.datasets import side_by_side
 from assay.engine.keys import model_keys
 from assay.engine.memory import CachePolicy
 from assay.errors import Place, Problem, SpecError
 from assay.registry import Registry
 from assay.spec import LoadedDataset, LoadedTask, load_dataset, load_task
+from assay.spec.definitions import NOTHING, Definitions
 from assay.spec.source import problem_in
 from assay.spec.task import Trials
 
@@ -30,7 +32,7 @@ ModelReference = str | Callable[..., Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a person may say about a run beside its file."""
+    """What a person may say about a run beside its file; a `repeat` is the same run asked anew."""
 
     model: ModelReference | None = None
     dataset: Path | None = None
@@ -43,6 +45,8 @@ class Options:
     max_cost: Decimal | None = None
     max_concurrency: int | None = None
     cache_policy: CachePolicy = "reuse"
+    subsampling: Subsampling = "head"
+    repeat: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,16 +87,27 @@ def _jail(loaded: LoadedTask, options: Options) -> Path | None:
     return None if options.allow_outside or options.dataset is not None else loaded.document.root
 
 
+Results = Callable[[str], LoadedDataset]
+"""The result of another specification as a dataset, by that specification's key."""
+
+
 def inspect_task(
     path: Path, registry: Registry, options: Options, *, strict: bool
 ) -> tuple[LoadedTask, LoadedDataset | None, list[Problem]]:
     """Load a task and its dataset and find everything wrong with them, columns included."""
     loaded = load_task(path, registry, config=options.config, strict=strict, allow_outside=options.allow_outside)
+    dataset, problems = inspect_loaded(loaded, registry, options)
+    return loaded, dataset, problems
+
+
+def inspect_loaded(
+    loaded: LoadedTask, registry: Registry, options: Options, results: Results | None = None
+) -> tuple[LoadedDataset | None, list[Problem]]:
+    """The dataset of a task, and everything wrong with both; `results` gives those of other specifications."""
     problems = [*loaded.problems, *absent_problems(loaded), *answer_problems(loaded)]
-    dataset = loaded.dataset
+    dataset = None
     try:
-        if options.dataset is not None:
-            dataset = load_dataset(options.dataset, registry, allow_outside=options.allow_outside)
+        dataset = _dataset(loaded, registry, options, results)
         if dataset is not None:
             rows = first_rows(dataset.kind, dataset.settings, dataset.folder, root=_jail(loaded, options))
             if not rows:
@@ -101,17 +116,44 @@ def inspect_task(
             problems += column_problems(loaded, rows)
     except SpecError as error:
         problems += error.problems
-    return loaded, dataset, sorted(dict.fromkeys(problems), key=lambda problem: problem.place or Place(""))
+    return dataset, sorted(dict.fromkeys(problems), key=lambda problem: problem.place or Place(""))
+
+
+def _dataset(loaded: LoadedTask, registry: Registry, options: Options, results: Results | None) -> LoadedDataset | None:
+    """Where the samples come from: the command line, several datasets side by side, a result, the task's own."""
+    if options.dataset is not None:
+        return load_dataset(options.dataset, registry, allow_outside=options.allow_outside)
+    if loaded.datasets:
+        return side_by_side(loaded.datasets, root=_jail(loaded, options))
+    if loaded.result_of is not None and results is not None:
+        return results(loaded.result_of)
+    if loaded.result_of is not None:
+        message = f'the dataset is the result of the specification "{loaded.result_of}": run both from a run file'
+        raise SpecError(loaded.document.problem(message, ("definition", "dataset")))
+    return loaded.dataset
 
 
 def prepare(path: Path, registry: Registry, options: Options) -> Plan:
     """Everything a run needs, or a SpecError with all that is wrong."""
-    loaded, dataset, problems = inspect_task(path, registry, options, strict=True)
+    loaded = load_task(path, registry, config=options.config, strict=True, allow_outside=options.allow_outside)
+    return prepare_loaded(loaded, registry, options)
+
+
+def prepare_loaded(
+    loaded: LoadedTask,
+    registry: Registry,
+    options: Options,
+    *,
+    definitions: Definitions = NOTHING,
+    results: Results | None = None,
+) -> Plan:
+    """The same for a task that is loaded; its models are looked up in `definitions` first."""
+    dataset, problems = inspect_loaded(loaded, registry, options, results)
     if problems:
         raise SpecError(problems)
     if dataset is None:
         raise SpecError(f'the task "{loaded.task.key}" names no dataset: add one, or give --dataset FILE')
-    connections = _connections(loaded, options)
+    connections = _connections(loaded, options, definitions)
     spec: dict[str, Any] = {
         "assay": __version__,
         "task": loaded.resolved,
@@ -124,6 +166,8 @@ def prepare(path: Path, registry: Registry, options: Options) -> Plan:
         "models": {key or "": connection.identity for key, connection in connections.items()},
         "limit": options.limit,
         "seed": options.seed,
+        **({"subsampling": options.subsampling} if options.subsampling != "head" else {}),
+        **({"repeat": options.repeat} if options.repeat else {}),
     }
     contents = [scorer.settings.content_digest() for scorer in loaded.scorers]
     if any(contents):
@@ -141,7 +185,7 @@ def prepare(path: Path, registry: Registry, options: Options) -> Plan:
     )
 
 
-def _connections(loaded: LoadedTask, options: Options) -> dict[str | None, Connection]:
+def _connections(loaded: LoadedTask, options: Options, definitions: Definitions) -> dict[str | None, Connection]:
     """The models that the task will ask, found and checked by name; no call is made."""
     solver = loaded.solver
     wanted: dict[str | None, ModelReference] = {key: key for key in model_keys(loaded)}
@@ -159,5 +203,6 @@ def _connections(loaded: LoadedTask, options: Options) -> dict[str | None, Conne
     made: dict[ModelReference, Connection] = {}
     for reference in wanted.values():
         if reference not in made:
-            made[reference] = connect(reference, root=loaded.document.root, environment=loaded.document.environment)
+            root, environment = loaded.document.root, loaded.document.environment
+            made[reference] = connect(reference, root=root, environment=environment, definitions=definitions)
     return {key: made[reference] for key, reference in wanted.items()}

@@ -22,6 +22,7 @@ def batches_of(plan: Plan) -> Iterator[Batch]:
         plan.dataset.folder,
         root=plan.jail,
         limit=plan.options.limit,
+        subsampling=plan.options.subsampling,
         seed=plan.options.seed,
     )
 

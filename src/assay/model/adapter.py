@@ -17,6 +17,7 @@ from assay.model.client import CallError
 from assay.model.dialect import Dialect, Manner, count, error_message, malformed, parameters, read_json
 from assay.model.responses import Responses, output_items, text_of_items
 from assay.model.transport import Answer, status_error
+from assay.spec.definitions import NOTHING, Definitions
 from assay.spec.model import AdapterFile, find_adapter
 from assay.spec.nearest import nearest
 from assay.template import check_syntax, render_value
@@ -155,9 +156,15 @@ def _said(answer: Answer) -> str:
 
 
 def adapter_named(
-    key: str, model: str | None, root: Path, environment: Mapping[str, str], *, any_answer: bool = False
+    key: str,
+    model: str | None,
+    root: Path,
+    environment: Mapping[str, str],
+    *,
+    any_answer: bool = False,
+    definitions: Definitions = NOTHING,
 ) -> tuple[Dialect, str]:
-    """An adapter that ships or is a file of the project, and what identifies it: its name or a digest."""
+    """An adapter that ships, is defined by the run file or is a file of the project, and its name or a digest."""
     if key == IDENTITY:
         return Identity(model, any_answer), key
     if key in BUILT_IN:
@@ -165,7 +172,7 @@ def adapter_named(
     if "$" in key:
         message = f'no adapter is called "{key}"; there is {", ".join(BUILT_IN)}'
         raise SpecError(Problem(message=message, suggestion=nearest(key, BUILT_IN)))
-    file = find_adapter(key, root, environment=environment)
+    file = find_adapter(key, root, environment=environment, definitions=definitions)
     sources = (file.process_input.source_code, file.process_output.source_code)
     _check(file)
     digest = hashlib.sha256(orjson.dumps([str(source) for source in sources])).hexdigest()

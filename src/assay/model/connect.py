@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from assay.model.presets import PRESETS, preset_named
 from assay.model.price import known_models
 from assay.model.reach import connect_file, connect_provider
 from assay.model.scripted import connect_scripted
+from assay.spec.definitions import NOTHING, Definitions, model_key
 from assay.spec.model import find_model, load_model
 from assay.spec.nearest import nearest
 from assay.spec.project import YAML
@@ -23,23 +23,26 @@ Reference = str | Path | Callable[..., Any]
 _OTHERS = ("scripted", "local")
 
 
-def connect(reference: Reference, *, root: Path, environment: Mapping[str, str]) -> Connection:
+def connect(
+    reference: Reference, *, root: Path, environment: Mapping[str, str], definitions: Definitions = NOTHING
+) -> Connection:
     """The model that a reference names; everything that can be known to be wrong before a call is a SpecError.
 
-    A reference is `provider/model`, `provider$model-key`, a model file, the key of one in the project folder `root`,
-    `scripted/FILE`, `local/NAME`, or a Python callable.
+    A reference is `provider/model`, `provider$model-key`, a model file, the key of one that the run file defines or
+    that is in the project folder `root`, `scripted/FILE`, `local/NAME`, or a Python callable.
     """
     if isinstance(reference, Path):
-        return connect_file(load_model(_existing(reference, root), environment=environment), root, environment)
+        loaded = load_model(_existing(reference, root), environment=environment)
+        return connect_file(loaded, root, environment, definitions)
     if not isinstance(reference, str):
         from assay.model.calling import connect_callable
 
         return connect_callable(reference)
     if reference.lower().endswith(YAML):
-        return connect(Path(reference), root=root, environment=environment)
+        return connect(Path(reference), root=root, environment=environment, definitions=definitions)
     provider, slash, name = reference.partition("/")
     if not slash:
-        return _by_key(reference, root, environment)
+        return _by_key(reference, root, environment, definitions)
     if not name:
         raise SpecError(f'"{reference}" names no model after the slash')
     if provider == "scripted":
@@ -68,15 +71,17 @@ def _by_provider(provider: str, name: str, environment: Mapping[str, str]) -> Co
     return connect_provider(provider, name, environment)
 
 
-def _by_key(key: str, root: Path, environment: Mapping[str, str]) -> Connection:
+def _by_key(key: str, root: Path, environment: Mapping[str, str], definitions: Definitions) -> Connection:
+    if key in definitions.providers:
+        return connect(definitions.providers[key], root=root, environment=environment)
     provider, dollar, slug = key.partition("$")
     if dollar:
         return _by_provider(provider, model_of_key(provider, slug), environment)
     try:
-        loaded = find_model(key, root, environment=environment)
+        loaded = find_model(key, root, environment=environment, definitions=definitions)
     except SpecError as error:
         raise _explained(key, error) from None
-    return connect_file(loaded, root, environment)
+    return connect_file(loaded, root, environment, definitions)
 
 
 def _explained(key: str, error: SpecError) -> SpecError:
@@ -86,15 +91,6 @@ def _explained(key: str, error: SpecError) -> SpecError:
     if first.place is not None or first.suggestion is not None or not owners:
         return error
     return SpecError([Problem(message=first.message, suggestion=f"{owners[0]}/{key}"), *rest])
-
-
-def model_key(name: str) -> str:
-    """A model's name as part of a key: lower case, every run of other characters a dash.
-
-    >>> model_key("GPT-4.1 nano")
-    'gpt-4-1-nano'
-    """
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def model_of_key(provider: str, key: str) -> str:

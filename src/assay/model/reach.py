@@ -23,6 +23,7 @@ from assay.model.scripted import Line, Scripted
 from assay.model.tls import tls_context
 from assay.model.transport import USUAL_TIMEOUTS, Endpoint, Timeouts, Transport
 from assay.model.wire import WireClient
+from assay.spec.definitions import NOTHING, Definitions
 from assay.spec.environment import variable_of
 from assay.spec.model import CustomConnection, LoadedModel, ModelFile, ProviderConnection, problem_at
 from assay.types import Sampling
@@ -65,7 +66,9 @@ def _untaken(dialect: Dialect) -> frozenset[str]:
     return responses.NEVER_TAKEN if isinstance(dialect, Responses) else frozenset()
 
 
-def connect_file(loaded: LoadedModel, root: Path, environment: Mapping[str, str]) -> Connection:
+def connect_file(
+    loaded: LoadedModel, root: Path, environment: Mapping[str, str], definitions: Definitions = NOTHING
+) -> Connection:
     """The model of a model file."""
     file, config = loaded.file, loaded.config
     given: dict[str, Any] = {
@@ -79,7 +82,8 @@ def connect_file(loaded: LoadedModel, root: Path, environment: Mapping[str, str]
         "sampling": file.sampling.value if file.sampling is not None else Sampling(),
     }
     if isinstance(config, CustomConnection):
-        return Connection(**given, **_custom(loaded, config, root, environment))
+        spoken = _adapter(loaded, config, root, environment, definitions)
+        return Connection(**given, **_custom(loaded, config, spoken, environment))
     if isinstance(config, ProviderConnection):
         return Connection(**given, **_of_provider(loaded, config, environment))
     client = Scripted(file.key, [Line(reply="")])
@@ -102,10 +106,10 @@ def _of_provider(loaded: LoadedModel, config: ProviderConnection, environment: M
 
 
 def _custom(
-    loaded: LoadedModel, config: CustomConnection, root: Path, environment: Mapping[str, str]
+    loaded: LoadedModel, config: CustomConnection, spoken: tuple[Dialect, str], environment: Mapping[str, str]
 ) -> dict[str, Any]:
     file, url = loaded.file, str(config.url)
-    dialect, source = _adapter(loaded, config, root, environment)
+    dialect, source = spoken
     endpoint = Endpoint(
         url=url,
         headers=_headers(config, dialect),
@@ -128,12 +132,16 @@ def _custom(
 
 
 def _adapter(
-    loaded: LoadedModel, config: CustomConnection, root: Path, environment: Mapping[str, str]
+    loaded: LoadedModel,
+    config: CustomConnection,
+    root: Path,
+    environment: Mapping[str, str],
+    definitions: Definitions,
 ) -> tuple[Dialect, str]:
     key = IDENTITY if config.adapter is None else config.adapter.key
     any_answer = loaded.file.task == "custom"
     try:
-        return adapter_named(key, config.model_key, root, environment, any_answer=any_answer)
+        return adapter_named(key, config.model_key, root, environment, any_answer=any_answer, definitions=definitions)
     except SpecError as error:
         raise SpecError(problem_at(loaded, error, ("config", "adapter", "key"))) from None
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from assay.errors import Place, Problem, SpecError
 from assay.registry import Registry
 from assay.spec.config import Config, resolve_config, substitute
-from assay.spec.dataset import Reading, task_dataset
+from assay.spec.dataset import Reading, TaskData, task_data
 from assay.spec.deprecated import modernized
 from assay.spec.document import Document, Steps
 from assay.spec.environment import with_environment
@@ -18,7 +19,7 @@ from assay.spec.load import read_document
 from assay.spec.loaded import LoadedTask
 from assay.spec.locate import Checker
 from assay.spec.parts import load_scorers, load_solver
-from assay.spec.placeholder import has_placeholder
+from assay.spec.placeholder import PLACEHOLDER, has_placeholder
 from assay.spec.task import Definition, Task
 from assay.spec.walk import strings
 
@@ -41,32 +42,37 @@ def load_task(
     """
     reading = Reading(strict=strict, allow_outside=allow_outside, environment=environment)
     document = modernized(read_document(path, strict=strict, allow_outside=allow_outside, environment=environment))
+    return task_of(document, registry, config or {}, reading)
+
+
+def task_of(document: Document, registry: Registry, given: Mapping[str, Any], reading: Reading) -> LoadedTask:
+    """A task from its document; the same as `load_task` for one that a run file defines."""
     kind = kind_of(document.data)
     if kind != "task":
         raise SpecError([*document.problems, document.problem(not_a_task(kind), ())])
-    return _assembled(document, registry, config or {}, reading)
-
-
-def _assembled(document: Document, registry: Registry, given: Mapping[str, Any], reading: Reading) -> LoadedTask:
     checker = Checker(document)
     config = resolve_config(document.data.get("config_spec"), given, checker, strict=reading.strict)
+    names, named = _dataset_names(document.data["definition"])
+    config = replace(config, named=named)
     filled = substitute(document.data["definition"], config, checker, _DEFINITION)
     parts = Checker(document, filled.texts)
     resolved = filled.data if isinstance(filled.data, dict) else {}
     node = with_environment(filled.data, document.environment)
     task = _task(document, node, parts)
-    solver, scorers, dataset = None, [], None
+    solver, scorers, data = None, [], TaskData()
     if isinstance(node, dict) and node.get("type") != "system_task":
         if isinstance(node.get("solver"), dict):
             solver = load_solver(node["solver"], (*_DEFINITION, "solver"), registry, parts)
         if isinstance(node.get("scorers"), list):
             scorers = load_scorers(node["scorers"], (*_DEFINITION, "scorers"), registry, parts)
-        dataset = task_dataset(resolved.get("dataset"), (*_DEFINITION, "dataset"), registry, parts, reading)
-    notes = (*document.notes, *config.notes, *(dataset.notes if dataset is not None else ()))
+        data = task_data(resolved.get("dataset"), (*_DEFINITION, "dataset"), registry, parts, reading, names)
+    notes = (*document.notes, *config.notes, *data.notes)
     return LoadedTask(
         task=task,
         document=document,
-        dataset=dataset,
+        dataset=data.dataset,
+        datasets=data.datasets,
+        result_of=data.result_of,
         solver=solver,
         scorers=tuple(scorers),
         config=config.values,
@@ -75,6 +81,15 @@ def _assembled(document: Document, registry: Registry, given: Mapping[str, Any],
         notes=notes,
         unresolved=_unresolved(resolved, config),
     )
+
+
+def _dataset_names(definition: Any) -> tuple[list[str], frozenset[str]]:
+    """The names of several datasets in a sample: of the parameter that gives the key, else the key itself."""
+    dataset = definition.get("dataset") if isinstance(definition, dict) else None
+    keys = dataset.get("keys") if isinstance(dataset, dict) else None
+    found = [(str(key), PLACEHOLDER.fullmatch(str(key))) for key in (keys if isinstance(keys, list) else []) if key]
+    names = [match[2] if match is not None else key for key, match in found]
+    return names, frozenset(match[2] for _, match in found if match is not None)
 
 
 def _task(document: Document, definition: Any, checker: Checker) -> Task:

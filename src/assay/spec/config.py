@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,18 +15,30 @@ from assay.spec.parameters import PARAMETERS, Parameter, accepted, from_command_
 from assay.spec.placeholder import PLACEHOLDER, text_of
 from assay.spec.walk import changed, relocated
 
+_OF_SAMPLE = re.compile(r"(sample\s*(?:\[\s*[\"']|\.))<< config\.([a-zA-Z0-9_-]+) >>")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """The parameters of a task with their values; those without one are `open`."""
+    """The parameters of a task with their values; those without one are `open`.
+
+    `named` are the parameters that name one of several datasets: `sample["<< config.x >>"]` means their own name.
+    """
 
     values: Mapping[str, Any]
     open: frozenset[str]
     notes: tuple[Problem, ...] = ()
+    named: frozenset[str] = frozenset()
 
 
 def resolve_config(
-    spec: Any, given: Mapping[str, Any], checker: Checker, *, strict: bool, steps: Steps = ("config_spec",)
+    spec: Any,
+    given: Mapping[str, Any],
+    checker: Checker,
+    *,
+    strict: bool,
+    steps: Steps = ("config_spec",),
+    owner: str = "the task",
 ) -> Config:
     """The value of every parameter: what was given, else its default; what is wrong goes to the checker."""
     parameters = _parameters(spec, checker, steps)
@@ -36,9 +49,7 @@ def resolve_config(
         if key not in parameters:
             near = nearest(key, parameters)
             there = "" if near else f"; there is {listing(parameters)}"
-            checker.problems.append(
-                Problem(message=f'the task has no config parameter "{key}"{there}', suggestion=near)
-            )
+            checker.problems.append(Problem(message=f'{owner} has no config parameter "{key}"{there}', suggestion=near))
     for key, (parameter, at) in parameters.items():
         try:
             if parameter is None:
@@ -126,6 +137,9 @@ def substitute(data: Any, config: Config, checker: Checker, steps: Steps) -> Sub
 
 
 def _filled(text: str, config: Config, checker: Checker, at: Steps) -> str:
+    def named(found: Any) -> str:
+        return f"{found[1]}{found[2]}" if found[2] in config.named else str(found[0])
+
     def replaced(found: Any) -> str:
         sort, name = found[1], found[2]
         if sort == "config" and name in config.values:
@@ -139,4 +153,4 @@ def _filled(text: str, config: Config, checker: Checker, at: Steps) -> str:
             checker.report(f'there is no config parameter "{name}"{there}', at, near)
         return str(found[0])
 
-    return PLACEHOLDER.sub(replaced, text)
+    return PLACEHOLDER.sub(replaced, _OF_SAMPLE.sub(named, text))

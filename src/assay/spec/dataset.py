@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from assay.errors import Problem, SpecError
 from assay.registry import Registry
+from assay.spec.definitions import NOTHING, Definitions
 from assay.spec.deprecated import modernized
 from assay.spec.document import Document, Steps
 from assay.spec.environment import with_environment
@@ -26,6 +27,9 @@ from assay.spec.project import YAML
 from assay.spec.task import DatasetFile
 from assay.spec.words import described
 
+_FIELDS = ("key", "keys", "source")
+RESULT = "task_result"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
@@ -34,6 +38,7 @@ class Reading:
     strict: bool
     allow_outside: bool
     environment: Mapping[str, str] | None = None
+    definitions: Definitions = NOTHING
 
 
 def load_dataset(
@@ -110,32 +115,71 @@ def load_source(
     )
 
 
-def task_dataset(
-    node: Any, steps: Steps, registry: Registry, checker: Checker, reading: Reading
-) -> LoadedDataset | None:
-    """The dataset that a task names, in any of its forms."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskData:
+    """Where the samples of a task come from: one dataset, several by name, or another specification's result."""
+
+    dataset: LoadedDataset | None = None
+    datasets: tuple[tuple[str, LoadedDataset], ...] = ()
+    result_of: str | None = None
+
+    @property
+    def notes(self) -> tuple[Problem, ...]:
+        """What is to be said of the files that were read."""
+        read = (*filter(None, (self.dataset,)), *(dataset for _, dataset in self.datasets))
+        return tuple(note for dataset in read for note in dataset.notes)
+
+
+def task_data(
+    node: Any, steps: Steps, registry: Registry, checker: Checker, reading: Reading, names: Sequence[str]
+) -> TaskData:
+    """The data that a task names, in any of its forms; `names` are those of several datasets in `keys`."""
     if not isinstance(node, dict):
-        return None
-    later = _not_yet(node)
-    if later is not None:
-        checker.report(later[1], (*steps, later[0]), key=True)
-        return None
+        return TaskData()
     for name in node:
-        if name not in ("key", "source"):
-            known = ("key", "keys", "source")
-            checker.report(f'unknown field "{name}" in dataset', (*steps, name), nearest(name, known), key=True)
+        if name not in _FIELDS:
+            checker.report(f'unknown field "{name}" in dataset', (*steps, name), nearest(name, _FIELDS), key=True)
+    if "keys" in node:
+        return TaskData(datasets=_several(node, steps, registry, checker, reading, names))
+    if node.get("source") == RESULT:
+        return TaskData(result_of=_result_key(node, steps, checker))
     if isinstance(node.get("source"), dict):
         key = node.get("key")
-        return load_source(node["source"], (*steps, "source"), str(key) if key else "inline", registry, checker)
-    return _by_key(node, steps, registry, checker, reading)
+        name = str(key) if key else "inline"
+        return TaskData(dataset=load_source(node["source"], (*steps, "source"), name, registry, checker))
+    return TaskData(dataset=_by_key(node, steps, registry, checker, reading))
 
 
-def _not_yet(node: dict[str, Any]) -> tuple[str, str] | None:
-    if node.get("source") == "task_result":
-        return "source", "the result of another task as a dataset is not available in this version"
-    if "keys" in node:
-        return "keys", "several datasets in one task are not available in this version"
-    return None
+def _several(
+    node: dict[str, Any], steps: Steps, registry: Registry, checker: Checker, reading: Reading, names: Sequence[str]
+) -> tuple[tuple[str, LoadedDataset], ...]:
+    """Several datasets by their keys."""
+    keys = node["keys"]
+    if "key" in node or "source" in node:
+        other = "key" if "key" in node else "source"
+        checker.report(f'"{other}" cannot stand beside "keys"', (*steps, other), key=True)
+    if not isinstance(keys, list) or not keys:
+        checker.report(f"keys: expected a list of dataset keys, got {described(keys)}", (*steps, "keys"))
+        return ()
+    called = list(names) if len(names) == len(keys) else [str(key) for key in keys]
+    found = []
+    for i, (key, name) in enumerate(zip(keys, called, strict=True)):
+        if not isinstance(key, str):
+            checker.report(f"expected the key of a dataset, got {described(key)}", (*steps, "keys", i))
+        elif called.index(name) < i:
+            checker.report(f'there is already a dataset called "{name}"', (*steps, "keys", i))
+        else:
+            loaded = _found(str(key), (*steps, "keys", i), registry, checker, reading)
+            found += [] if loaded is None else [(name, loaded)]
+    return tuple(found)
+
+
+def _result_key(node: dict[str, Any], steps: Steps, checker: Checker) -> str | None:
+    key = node.get("key")
+    if not isinstance(key, str):
+        checker.report('the result of a task as a dataset needs "key": the key of its specification', steps)
+        return None
+    return None if has_placeholder(key) else str(key)
 
 
 def _by_key(
@@ -149,13 +193,18 @@ def _by_key(
         if not any(nearest(name, ("key",)) for name in node):
             checker.report('a dataset has "key" or "source"', steps)
         return None
+    return _found(str(key), (*steps, "key"), registry, checker, reading)
+
+
+def _found(key: str, steps: Steps, registry: Registry, checker: Checker, reading: Reading) -> LoadedDataset | None:
+    """The dataset with a key, or None and the problem noted at the place that names it."""
     if has_placeholder(key):
         return None
     try:
         loaded, problems, notes = find_dataset(key, checker.document.root, registry, reading)
     except SpecError as error:
         checker.problems += [
-            problem if problem.place else checker.document.problem(problem.message, (*steps, "key"), problem.suggestion)
+            problem if problem.place else checker.document.problem(problem.message, steps, problem.suggestion)
             for problem in error.problems
         ]
         return None
@@ -173,7 +222,7 @@ def find_dataset(
     key: str, root: Path, registry: Registry, reading: Reading
 ) -> tuple[LoadedDataset | None, list[Problem], tuple[Problem, ...]]:
     """The dataset with a key among the files of the project; what is wrong in its file; its notes."""
-    document = find_document("dataset", key, root, lambda path: _read(path, reading))
+    document = find_document("dataset", key, root, lambda path: _read(path, reading), reading.definitions)
     checker = Checker(document)
     loaded = _from_file(document, registry, checker)
     return loaded, [*document.problems, *checker.problems], document.notes

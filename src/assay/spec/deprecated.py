@@ -17,6 +17,10 @@ def modernized(document: Document) -> Document:
     move = _Move(document)
     if "definition" in document.data:
         _task(move)
+    elif "task_specifications" in document.data:
+        move.drop(move.data, (), "mode")
+    elif "evaluation" in document.data:
+        move.drop(move.data["evaluation"], ("evaluation",), "mode")
     else:
         _dataset_file(move)
     return replace(

@@ -63,7 +63,9 @@ class LoadedDataset:
 class LoadedTask:
     """A task file, all that could be validated, and all that was wrong.
 
-    `resolved` is the definition with its parameters filled in and `$VAR` by name: what may be stored.
+    `datasets` holds several datasets by the names that samples have them under; `result_of` is the specification
+    whose result is the dataset. `resolved` is the definition with its parameters filled in and `$VAR` by name: what
+    may be stored.
     """
 
     task: Task
@@ -75,4 +77,6 @@ class LoadedTask:
     resolved: Mapping[str, Any]
     problems: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
+    datasets: tuple[tuple[str, LoadedDataset], ...] = ()
+    result_of: str | None = None
     unresolved: frozenset[str] = field(default_factory=frozenset)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from assay.errors import Problem, SpecError
+from assay.spec.definitions import NOTHING, Definitions, entries, inside
 from assay.spec.document import Document
 from assay.spec.kind import FileKind, kind_of
 from assay.spec.nearest import listing, nearest
@@ -14,8 +15,14 @@ from assay.spec.project import yaml_files
 Read = Callable[[Path], Document]
 
 
-def find_document(kind: FileKind, key: str, root: Path, read: Read) -> Document:
-    """The one file of this kind with this key; a SpecError with the nearest key when there is none."""
+def find_document(kind: FileKind, key: str, root: Path, read: Read, definitions: Definitions = NOTHING) -> Document:
+    """The one document of this kind with this key; a SpecError with the nearest key when there is none.
+
+    What the run file defines comes first, then the files of the project and what other run files define.
+    """
+    here = definitions.find(kind, key)
+    if here is not None:
+        return here
     found: list[Document] = []
     broken: list[Problem] = []
     for path in yaml_files(root):
@@ -26,12 +33,13 @@ def find_document(kind: FileKind, key: str, root: Path, read: Read) -> Document:
         except SpecError as error:
             broken += error.problems
             continue
-        if kind_of(document.data) == kind and document.data.get("key") == key:
-            found.append(document)
+        found.extend(inside(document, kind, key))
     if not found:
-        raise SpecError([_not_found(kind, key, root, read, broken=bool(broken)), *broken])
-    if len(found) > 1:
-        files = " and ".join(document.spot(()).value.file for document in found)
+        raise SpecError([_not_found(kind, key, root, read, definitions, broken=bool(broken)), *broken])
+    # a file that a run file takes in by $ref is still one place
+    places = {document.spot(()).value: document for document in found}
+    if len(places) > 1:
+        files = " and ".join(place.file for place in places)
         raise SpecError(f'the {kind} key "{key}" is in more than one file: {files}')
     return found[0]
 
@@ -40,11 +48,13 @@ def keys_of(kind: FileKind, root: Path, read: Read) -> Iterator[str]:
     """The keys of all files of a kind; files that cannot be read are passed over."""
     for path in yaml_files(root):
         try:
-            data = read(path).data
+            document = read(path)
         except SpecError:
             continue
-        if kind_of(data) == kind and isinstance(data.get("key"), str):
-            yield str(data["key"])
+        if kind_of(document.data) == "run":
+            yield from (str(entry["key"]) for of, _, entry in entries(document) if of == kind and "key" in entry)
+        elif kind_of(document.data) == kind and isinstance(document.data.get("key"), str):
+            yield str(document.data["key"])
 
 
 def _mentions(path: Path, key: str) -> bool:
@@ -55,8 +65,8 @@ def _mentions(path: Path, key: str) -> bool:
         return False
 
 
-def _not_found(kind: FileKind, key: str, root: Path, read: Read, *, broken: bool) -> Problem:
-    keys = sorted(set(keys_of(kind, root, read)))
+def _not_found(kind: FileKind, key: str, root: Path, read: Read, definitions: Definitions, *, broken: bool) -> Problem:
+    keys = sorted({*keys_of(kind, root, read), *definitions.keys(kind)})
     near = nearest(key, keys)
     hint = "" if near else "; a file could not be read" if broken else f"; there is {listing(keys)}"
     return Problem(message=f'no {kind} has the key "{key}" in {root}{hint}', suggestion=near)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from assay.errors import Problem, SpecError
+from assay.spec.definitions import NOTHING, Definitions
 from assay.spec.document import Document, Steps
 from assay.spec.environment import variable_of, with_environment
 from assay.spec.fields import Key, Located, Settings
@@ -159,17 +160,27 @@ def load_model(path: Path, *, strict: bool = True, environment: Mapping[str, str
 
 
 def find_model(
-    key: str, root: Path, *, strict: bool = True, environment: Mapping[str, str] | None = None
+    key: str,
+    root: Path,
+    *,
+    strict: bool = True,
+    environment: Mapping[str, str] | None = None,
+    definitions: Definitions = NOTHING,
 ) -> LoadedModel:
-    """The model with a key among the files of the project."""
-    return _model(find_document("model", key, root, _reader(strict, environment)))
+    """The model with a key among what the run file defines and the files of the project."""
+    return _model(find_document("model", key, root, _reader(strict, environment), definitions))
 
 
 def find_adapter(
-    key: str, root: Path, *, strict: bool = True, environment: Mapping[str, str] | None = None
+    key: str,
+    root: Path,
+    *,
+    strict: bool = True,
+    environment: Mapping[str, str] | None = None,
+    definitions: Definitions = NOTHING,
 ) -> AdapterFile:
-    """The adapter with a key among the files of the project."""
-    document = find_document("adapter", key, root, _reader(strict, environment))
+    """The adapter with a key among what the run file defines and the files of the project."""
+    document = find_document("adapter", key, root, _reader(strict, environment), definitions)
     checker = Checker(document)
     file = checker.validated(AdapterFile, document.data, (), "the adapter")
     if file is None or document.problems:

@@ -1,0 +1,144 @@
+"""The shapes of evaluations, their specifications, policies and run settings."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from assay.spec.fields import Key, Settings
+
+Operator = Literal[">", ">=", "=", "<", "<="]
+Subsampling = Literal["head", "random"]
+Count = Annotated[int, Field(ge=1)]
+
+
+class NumTrials(Settings):
+    """How often every sample is answered."""
+
+    num_trials: Count
+
+
+class NumRuns(Settings):
+    """How often a specification is run, the first time included."""
+
+    num_runs: int = Field(ge=2)
+
+
+class RepeatedInput(Settings):
+    """What is to be repeated: a specification of an evaluation, or all of them."""
+
+    evaluation_key: Key
+    task_specification_key: Key | None = None
+
+
+class Specification(Settings):
+    """A task with its parameters, on a model."""
+
+    type: Literal["standard", "repeatability"] = "standard"
+    key: Key | None = None
+    display_name: str | None = None
+    task_key: Key | None = None
+    task_config: dict[str, Any] = Field(default_factory=dict)
+    model_key: str | None = None
+    dataset_key: str | None = None
+    num_samples: Count | None = None
+    subsampling: Subsampling | None = None
+    trials: NumTrials | None = None
+    repeatability: NumRuns | None = None
+    repeatability_config: NumRuns | None = None
+    inputs: list[RepeatedInput] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _has_what_its_type_wants(self) -> Specification:
+        if self.type == "standard" and self.task_key is None:
+            raise ValueError('a specification needs "task_key"')
+        if self.type == "repeatability" and (self.repeatability_config is None or not self.inputs):
+            raise ValueError('a specification of type repeatability needs "repeatability_config" and "inputs"')
+        return self
+
+
+class Evaluation(Settings):
+    """Tasks to be run together; its specifications are checked one by one elsewhere."""
+
+    key: Key
+    display_name: str
+    description: str | None = None
+    long_description: str | None = None
+    tags: list[Any] = Field(default_factory=list)
+    config_spec: list[Any] = Field(default_factory=list)
+    task_specifications: list[Any]
+    use_cases: Any = None
+    domains: Any = None
+    providers: Any = None
+
+
+class Threshold(Settings):
+    """A value must lie on the right side of a number."""
+
+    type: Literal["threshold"]
+    metric: str
+    operator: Operator
+    threshold: float | int
+
+
+class Exists(Settings):
+    """A value must be there."""
+
+    type: Literal["exists"]
+    metric: str
+
+
+class Scope(Settings):
+    """Which results a rule looks at; what is not named is not narrowed."""
+
+    evaluation_keys: list[Key] | None = None
+    task_specification_keys: list[Key] | None = None
+    scorer_keys: list[Key] | None = None
+    metric_keys: list[Key] | None = None
+
+
+class Rule(Settings):
+    """One thing that must hold of the numbers."""
+
+    key: Key
+    display_name: str | None = None
+    description: str | None = None
+    definition: Annotated[Threshold | Exists, Field(discriminator="type")]
+    scope: Literal["all_latest"] | Scope = "all_latest"
+
+
+class Policy(Settings):
+    """Rules that numbers must meet."""
+
+    key: Key
+    display_name: str | None = None
+    description: str | None = None
+    rules: list[Rule] = Field(min_length=1)
+
+
+class RunConfig(Settings):
+    """What holds for every specification of a run unless it says otherwise."""
+
+    num_samples: Count | None = None
+    subsampling: Subsampling | None = None
+    cache_policy: Literal["reuse", "update", "no-cache"] | None = None
+    trials_config: NumTrials | None = None
+    max_cost: float | int | None = Field(default=None, ge=0)
+    max_concurrency: Count | None = None
+    seed: int | None = None
+
+
+class RunFile(Settings):
+    """A run file; everything it defines is checked entry by entry elsewhere."""
+
+    secrets: dict[str, str] = Field(default_factory=dict, repr=False)
+    model_adapters: list[Any] = Field(default_factory=list)
+    models: list[Any] = Field(default_factory=list)
+    dataset_generators: list[Any] = Field(default_factory=list)
+    datasets: list[Any] = Field(default_factory=list)
+    tasks: list[Any] = Field(default_factory=list)
+    evaluation: dict[str, Any] | str | None = None
+    policies: list[Any] = Field(default_factory=list)
+    config: dict[str, Any] = Field(default_factory=dict)
+    run_config: RunConfig = RunConfig()

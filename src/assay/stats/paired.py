@@ -1,0 +1,281 @@
+"""Two runs over the same items: the difference of their means, its interval, and how surprising it is.
+
+McNemar, Q. (1947), Note on the sampling error of the difference between correlated proportions, Psychometrika 12.
+Tango, T. (1998), Equivalence test and confidence interval for the difference in proportions for the paired-sample
+design, Statistics in Medicine 17. Phipson, B. and Smyth, G. K. (2010), Permutation p-values should never be zero,
+Statistical Applications in Genetics and Molecular Biology 9.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.stats.bootstrap import t_value
+from assay.stats.interval import no_interval, z_value
+from assay.stats.units import Clusters, FloatArray, Units, units
+from assay.types import Interval, MetricValue
+
+DRAWS = 9_999
+LEAST_DRAWS = 999
+MOST_SIGNS = 200_000_000
+CHUNK_SIGNS = 4_000_000
+# Fewer draws than these beyond the effect say little of how small the chance is: one draw more changes it by a tenth.
+LEAST_BEYOND = 10
+TOO_FEW = "a difference needs at least 2 items in both runs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paired:
+    """The second mean minus the first, with its interval; the chance of such a difference if there is none.
+
+    `narrow` is the interval that shows equivalence: of 90 % where the other is of 95 %. `share_squared` is the mean
+    squared difference of an item, for 0/1 values the share that flipped; with clusters it counts what they cost.
+    """
+
+    difference: MetricValue
+    narrow: Interval | None
+    p: float | None
+    test: str
+    wins: int
+    ties: int
+    losses: int
+    share_squared: float
+
+    @property
+    def n(self) -> int:
+        """The number of items that both have."""
+        return self.wins + self.ties + self.losses
+
+
+def paired(
+    before: npt.ArrayLike,
+    after: npt.ArrayLike,
+    clusters: Clusters = None,
+    *,
+    rng: np.random.Generator,
+    bounds: tuple[float, float] | None = None,
+    level: float = 0.95,
+) -> Paired:
+    """The difference of two means over the same items, in the same order.
+
+    0/1 values without clusters: exact McNemar and Tango's interval. Anything else: t on the cluster sums of the
+    differences, and the share of sign flips that reach as far. `bounds` is the declared range of the values; it
+    gives a width to an interval where no item differs.
+
+    >>> found = paired([0, 0, 1, 1, 0], [1, 1, 1, 0, 1], rng=np.random.default_rng(1))
+    >>> found.difference.value, found.p, found.wins, found.losses
+    (0.4, 0.625, 3, 1)
+    """
+    first, second = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
+    gap = second - first
+    n, wins, losses = len(gap), int((gap > 0).sum()), int((gap < 0).sum())
+    if n < 2:
+        nothing = MetricValue(value=None, n=n, reason=TOO_FEW)
+        return _paired(nothing, None, None, "none", (wins, n, losses), 0.0)
+    binary = bool(np.isin(first, (0, 1)).all() and np.isin(second, (0, 1)).all())
+    found = units(gap, np.ones_like(gap), clusters=clusters)
+    wide, narrow = (level, 2 * level - 1)
+    if binary and found.clusters is None:
+        value = MetricValue(value=(wins - losses) / n, n=n, interval=tango_interval(wins, losses, n, level=wide))
+        inner = tango_interval(wins, losses, n, level=narrow)
+        return _paired(value, inner, mcnemar(wins, losses), "mcnemar_exact", (wins, n, losses), (wins + losses) / n)
+    spread = _Spread.of(found, (0.0, 1.0) if binary else bounds)
+    value = MetricValue(value=spread.mean, n=n, interval=spread.interval(wide))
+    p, test = _flipped(found, spread, rng)
+    squared = float(np.mean(gap**2)) if found.clusters is None else spread.mean**2 + n * (spread.variance or 0.0)
+    return _paired(value, spread.interval(narrow), p, test, (wins, n, losses), squared)
+
+
+def _paired(
+    value: MetricValue,
+    narrow: Interval | None,
+    p: float | None,
+    test: str,
+    counts: tuple[int, int, int],
+    squared: float,
+) -> Paired:
+    wins, n, losses = counts
+    ties = n - wins - losses
+    return Paired(
+        difference=value, narrow=narrow, p=p, test=test, wins=wins, ties=ties, losses=losses, share_squared=squared
+    )
+
+
+def mcnemar(wins: int, losses: int) -> float:
+    """The exact two-sided chance of flips as lopsided as these, if each way is as likely.
+
+    >>> round(mcnemar(548, 519), 4)
+    0.3914
+    """
+    from scipy.special import bdtr
+
+    flips = wins + losses
+    return 1.0 if wins == losses else min(1.0, 2 * float(bdtr(min(wins, losses), flips, 0.5)))
+
+
+def tango_interval(wins: int, losses: int, n: int, *, level: float = 0.95) -> Interval:
+    """Tango's score interval of (wins - losses) / n; it has a width also where nothing flipped.
+
+    >>> found = tango_interval(0, 0, 96)
+    >>> round(found.low, 4), round(found.high, 4)
+    (-0.0385, 0.0385)
+    """
+    z = z_value(level)
+    high, low = _tango_high(wins, losses, n, z), -_tango_high(losses, wins, n, z)
+    return Interval(low=low, high=high, method="tango", level=level)
+
+
+def _tango_high(wins: int, losses: int, n: int, z: float) -> float:
+    """The largest difference whose score statistic is not beyond z, by bisection: the statistic falls steadily."""
+    low, high = (wins - losses) / n, 1.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        if tango_statistic(wins, losses, n, middle) > -z:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def tango_statistic(wins: int, losses: int, n: int, difference: float) -> float:
+    """How many standard errors the difference seen lies above an assumed one, whose flips are fitted to the data.
+
+    >>> tango_statistic(5, 5, 20, 0.0)
+    0.0
+    """
+    linear = (2 * n - wins + losses) * difference - wins - losses
+    constant = -losses * difference * (1 - difference)
+    lost = (math.sqrt(max(linear**2 - 8 * n * constant, 0.0)) - linear) / (4 * n)
+    variance = n * (2 * lost + difference * (1 - difference))
+    distance = wins - losses - n * difference
+    if variance <= 0:
+        return math.copysign(math.inf, distance) if distance else 0.0
+    return distance / math.sqrt(variance)
+
+
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """The mean of the differences over clusters and its variance; None where all clusters differ alike."""
+
+    units: Units
+    mean: float
+    variance: float | None
+    span: tuple[float, float] | None
+
+    @classmethod
+    def of(cls, found: Units, span: tuple[float, float] | None) -> _Spread:
+        mean = found.total(0) / found.total(1)
+        residual = found.column(0) - mean * found.column(1)
+        variance = None
+        if found.n > 1 and float(np.abs(residual).max()) > 1e-12 * float(np.abs(found.column(0)).max()):
+            variance = found.n / (found.n - 1) * float(found.counts @ residual**2) / found.total(1) ** 2
+        return cls(found, mean, variance, span)
+
+    def interval(self, level: float) -> Interval:
+        """Student's; where all differ alike, what Tango's would be on the scale of the declared range."""
+        found = self.units
+        if found.n < 2:
+            return no_interval("all items come from one cluster", level=level, method="t")
+        if self.variance is not None:
+            half, method = t_value(level, found.n - 1) * math.sqrt(self.variance), "t"
+        elif self.span is not None:
+            z = z_value(level) ** 2
+            half, method = (self.span[1] - self.span[0]) * z / (found.n + z), "no_spread"
+        else:
+            why = "all items differ alike and the field has no declared range"
+            return no_interval(why, level=level, method="t")
+        low, high = self.mean - half, self.mean + half
+        clusters, caveat = found.clusters, found.caveat
+        return Interval(low=low, high=high, method=method, level=level, clusters=clusters, caveat=caveat)
+
+    def chance(self) -> float:
+        """The two-sided chance of the t statistic."""
+        from scipy.special import stdtr
+
+        if self.variance is None:
+            return 0.0 if self.mean else 1.0
+        return 2 * float(stdtr(self.units.n - 1, -abs(self.mean) / math.sqrt(self.variance)))
+
+
+def _flipped(found: Units, spread: _Spread, rng: np.random.Generator) -> tuple[float, str]:
+    """The chance of so large a sum under random signs: by drawing them, or by t where the draws are too coarse.
+
+    No chance is below that of the two sign patterns in which all clusters point one way.
+    """
+    sums = found.column(0)
+    moved = sums != 0
+    sizes, counts = np.abs(sums[moved]), found.counts[moved]
+    draws = max(LEAST_DRAWS, min(DRAWS, MOST_SIGNS // max(len(sizes), 1)))
+    reach = abs(found.total(0)) - 1e-9 * float(counts @ sizes)
+    beyond = int((np.abs(_signed_sums(sizes, counts, draws, rng)) >= reach).sum())
+    p = (1 + beyond) / (1 + draws)
+    if beyond >= LEAST_BEYOND:
+        return p, "sign_flip"
+    least = 2.0 ** (1 - min(int(counts.sum()), 1_000))
+    return max(min(p, spread.chance()), least), "t"
+
+
+def _signed_sums(sizes: FloatArray, counts: npt.NDArray[np.int64], draws: int, rng: np.random.Generator) -> FloatArray:
+    """Sums of the sizes under random signs; equal sizes are drawn together."""
+    order = np.argsort(sizes, kind="stable")
+    sizes, counts = sizes[order], counts[order]
+    single = counts == 1
+    several = 2 * rng.binomial(counts[~single], 0.5, size=(draws, int((~single).sum()))) - counts[~single]
+    drawn = several @ sizes[~single]
+    alone = sizes[single]
+    rows = max(1, CHUNK_SIGNS // max(len(alone), 1))
+    for start in range(0, draws if len(alone) else 0, rows):
+        part = drawn[start : start + rows]
+        bits = np.unpackbits(rng.integers(0, 256, size=(len(part), -(-len(alone) // 8)), dtype=np.uint8), axis=1)
+        part += 2 * (bits[:, : len(alone)] @ alone) - alone.sum()
+    return np.asarray(drawn, dtype=np.float64)
+
+
+def items_to_decide(share_squared: float, difference: float, *, level: float = 0.95, power: float = 0.8) -> int | None:
+    """How many items would show a difference this large with this power; None where it cannot be said.
+
+    `share_squared` is the mean squared difference of an item: the share of flips of 0/1 values. (Miettinen, O. S.
+    (1968), The matched pairs design in the case of all-or-none responses, Biometrics 24.)
+
+    >>> items_to_decide(0.2, 0.05)
+    626
+    """
+    if difference == 0 or share_squared <= 0:
+        return None
+    squared = max(share_squared, difference**2)
+    low, high = z_value(level), z_value(2 * power - 1)
+    root = low * math.sqrt(squared) + high * math.sqrt(squared - difference**2)
+    return math.ceil(root**2 / difference**2 - 1e-9)
+
+
+Verdict = Literal["better", "worse", "equivalent", "undecided", "no clear difference"]
+
+
+def verdict(found: Paired, p: float | None, *, margin: float | None = None) -> Verdict:
+    """What a difference comes to: clear only if its interval leaves out 0 and the adjusted chance is small, both.
+
+    With a margin, a difference whose narrow interval lies inside ±margin is equivalence, however clear it is.
+
+    >>> verdict(paired([0] * 9, [1] * 9, rng=np.random.default_rng(1)), 0.004)
+    'better'
+    """
+    interval = found.difference.interval
+    if margin is not None and _inside(found.narrow, margin):
+        return "equivalent"
+    unclear: Verdict = "no clear difference" if margin is None else "undecided"
+    if interval is None or interval.low is None or interval.high is None or p is None:
+        return unclear
+    if interval.low <= 0 <= interval.high or p >= 1 - interval.level:
+        return unclear
+    return "better" if interval.low > 0 else "worse"
+
+
+def _inside(narrow: Interval | None, margin: float) -> bool:
+    if narrow is None or narrow.low is None or narrow.high is None:
+        return False
+    return -margin < narrow.low and narrow.high < margin

@@ -348,7 +348,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """A run and its numbers."""
+    """A run and its numbers; `excluded` counts the samples that each action took out of the metrics."""
 
     run: str
     status: str
@@ -362,6 +362,7 @@ class RunReport:
     spending: tuple[Spending, ...] = ()
     trials: int = 1
     display_name: str | None = None
+    excluded: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def usage(self) -> Usage:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import orjson
 
-from assay.engine.numbers import scorer_report
+from assay.engine.actions import excluded
+from assay.engine.numbers import Basis, scorer_report
 from assay.errors import SpecError
 from assay.report.document import metric_document, metric_from, report_from, summary_document
 from assay.spec import LoadedTask
@@ -27,16 +28,10 @@ def conclude(
     for slot, kind, n in evidence.failure_counts(store, rows_of):
         by_slot[slot] = by_slot.get(slot, 0) + n
         by_kind[kind] = by_kind.get(kind, 0) + n
+    left_out = excluded(loaded, store, rows_of)
+    basis = Basis(store=store, rows_of=rows_of, seed=record.seed, trials=repeated, without=left_out.positions)
     scorers = tuple(
-        scorer_report(
-            store,
-            rows_of,
-            slot,
-            scorer,
-            trials=repeated,
-            n_failed=by_slot.get(0, 0) + by_slot.get(slot, 0),
-            seed=record.seed,
-        )
+        scorer_report(basis, slot, scorer, n_failed=by_slot.get(0, 0) + by_slot.get(slot, 0))
         for slot, scorer in enumerate(loaded.scorers, start=1)
     )
     report = RunReport(
@@ -51,6 +46,7 @@ def conclude(
         n_cached=n_cached,
         scorers=scorers,
         failures=by_kind,
+        excluded=left_out.by_rule,
         spending=tuple(spending(store, record.no)),
     )
     _keep(store, record, report)

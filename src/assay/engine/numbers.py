@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -26,11 +26,36 @@ WORTH_SHOWING = 0.01
 """An unbiased value stands in the table when it differs from the plug-in one by more than this."""
 
 
-def scorer_report(
-    store: Store, rows_of: int, slot: int, scorer: LoadedScorer, *, trials: Trials | None, n_failed: int, seed: int
-) -> ScorerReport:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What the numbers of a run are made of: its committed rows but those left out, and how trials become one."""
+
+    store: Store
+    rows_of: int
+    seed: int
+    trials: Trials | None = None
+    without: frozenset[int] = frozenset()
+
+
+class _Kept:
+    """Pages of scores without the rows that are left out, and how many those were."""
+
+    def __init__(self, pages: Iterator[evidence.ScorePage], without: frozenset[int]) -> None:
+        self._pages = pages
+        self._without = without
+        self.dropped = 0
+
+    def __iter__(self) -> Iterator[evidence.ScorePage]:
+        for page in self._pages:
+            places = [i for i, position in enumerate(page.positions) if position not in self._without]
+            self.dropped += len(page.positions) - len(places)
+            yield page.part(places) if len(places) < len(page.positions) else page
+
+
+def scorer_report(basis: Basis, slot: int, scorer: LoadedScorer, *, n_failed: int) -> ScorerReport:
     """All metrics of one scorer of a run."""
-    table, unlabelled = _table(store, rows_of, slot, scorer, trials)
+    table, unlabelled, n_excluded = _table(basis, slot, scorer)
+    seed = basis.seed
     reports = []
     for metric in scorer.metrics:
         address = f"{scorer.key}/{metric.key}"
@@ -38,7 +63,7 @@ def scorer_report(
         result = _with_unbiased(metric, table, result, seed=seed, address=address)
         result = _with_unlabelled(metric, result, unlabelled)
         # of several trials some may have failed and others not: no bound is worth its name then
-        result = _with_bounds(result, metric, scorer, n_failed if trials is None else 0)
+        result = _with_bounds(result, metric, scorer, n_failed if basis.trials is None else 0)
         shown = metric.settings.display_name
         reports.append(MetricReport(key=metric.key, type=metric.kind.name, result=result, display_name=shown))
     return ScorerReport(
@@ -48,17 +73,19 @@ def scorer_report(
         purpose=scorer.settings.purpose,
         n_scored=table.n,
         n_failed=n_failed,
-        n_excluded=0,
+        n_excluded=n_excluded,
         metrics=tuple(reports),
-        detail=_detail(store, rows_of, slot, scorer),
+        detail=_detail(basis, slot, scorer),
     )
 
 
-def _detail(store: Store, rows_of: int, slot: int, scorer: LoadedScorer) -> Mapping[str, Any] | None:
+def _detail(basis: Basis, slot: int, scorer: LoadedScorer) -> Mapping[str, Any] | None:
     """What only all samples together show, for the scorers that have such a thing."""
     if scorer.kind.detail is None:
         return None
-    return scorer.kind.detail(scorer.settings, _said(evidence.stored_samples(store, rows_of), slot))
+    stored = evidence.stored_samples(basis.store, basis.rows_of)
+    kept = (sample for sample in stored if sample.position not in basis.without)
+    return scorer.kind.detail(scorer.settings, _said(kept, slot))
 
 
 def _said(stored: Iterator[evidence.StoredSample], slot: int) -> Iterator[Said]:
@@ -116,10 +143,9 @@ def _with_unlabelled(metric: LoadedMetric, result: MetricResult, unlabelled: Map
     return replace(result, detail={**result.detail, "n_without": lacking}) if lacking else result
 
 
-def _table(
-    store: Store, rows_of: int, slot: int, scorer: LoadedScorer, trials: Trials | None
-) -> tuple[Table, dict[str, int]]:
-    """The scores of a scorer, and for every template of labels how many samples it gave none."""
+def _table(basis: Basis, slot: int, scorer: LoadedScorer) -> tuple[Table, dict[str, int], int]:
+    """The scores of a scorer, for every template of labels how many samples it gave none, how many were left out."""
+    trials = basis.trials
     specs = [metric.settings for metric in scorer.metrics]
     fields = {name for settings in specs for name in fields_of(settings).values()}
     if trials is not None:
@@ -129,8 +155,9 @@ def _table(
     builder = TableBuilder(fields, labels, ranges=scorer.kind.ranges)
     known = scorer.kind.values
     metadata = trials is None and (known is None or not fields <= set(known))
-    pages = evidence.score_pages(store, rows_of, slot, metadata=metadata, inputs=bool(labels))
-    for page in pages if trials is None else _aggregated(pages, trials):
+    stored = evidence.score_pages(basis.store, basis.rows_of, slot, metadata=metadata, inputs=bool(labels))
+    kept = _Kept(stored, basis.without)
+    for page in kept if trials is None else _aggregated(iter(kept), trials):
         values = _loaded(page.values)
         details = _loaded(page.metadata) if metadata else [_NOTHING] * len(values)
         named = _labels(page, labels)
@@ -142,7 +169,7 @@ def _table(
         if table.n and n == table.n:
             place = getattr(template, "place", None)
             raise SpecError(Problem(message="this template gives no label for any sample", place=place))
-    return table, unlabelled
+    return table, unlabelled, kept.dropped
 
 
 def _aggregated(pages: Iterator[evidence.ScorePage], trials: Trials) -> Iterator[evidence.ScorePage]:

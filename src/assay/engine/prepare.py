@@ -13,6 +13,7 @@ import orjson
 
 from assay import __version__
 from assay.dataset.open import Subsampling, fingerprint, first_rows
+from assay.engine.actions import action_problems
 from assay.engine.columns import absent_problems, answer_problems, column_problems
 from assay.engine.datasets import side_by_side
 from assay.engine.keys import model_keys
@@ -104,7 +105,7 @@ def inspect_loaded(
     loaded: LoadedTask, registry: Registry, options: Options, results: Results | None = None
 ) -> tuple[LoadedDataset | None, list[Problem]]:
     """The dataset of a task, and everything wrong with both; `results` gives those of other specifications."""
-    problems = [*loaded.problems, *absent_problems(loaded), *answer_problems(loaded)]
+    problems = [*loaded.problems, *absent_problems(loaded), *answer_problems(loaded), *action_problems(loaded)]
     dataset = None
     try:
         dataset = _dataset(loaded, registry, options, results)

@@ -91,6 +91,7 @@ def summary_document(report: RunReport) -> dict[str, Any]:
         "cost_usd": None if report.cost_usd is None else float(report.cost_usd),
         "spending": [_spending_document(spent) for spent in report.spending],
         "failures": dict(report.failures),
+        **({"excluded": dict(report.excluded)} if report.excluded else {}),
     }
 
 
@@ -176,5 +177,6 @@ def report_from(
         n_cached=summary["n_cached"],
         scorers=tuple(_scorer_from(scorer, metrics.get(scorer["key"], ())) for scorer in summary["scorers"]),
         failures=summary["failures"],
+        excluded=summary.get("excluded", {}),
         spending=tuple(_spending_from(spent) for spent in summary["spending"]),
     )

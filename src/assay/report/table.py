@@ -42,6 +42,9 @@ def _head(report: RunReport) -> Iterator[str]:
     if report.n_failed:
         kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(report.failures.items()))
         counts.append(f"[yellow]{report.n_failed:,} with failures ({kinds})[/yellow]")
+    if report.excluded:
+        rules = ", ".join(f"{escape(clean(key, width=30))} {n:,}" for key, n in report.excluded.items())
+        counts.append(f"excluded by {rules}")
     if report.n_cached:
         counts.append(f"{report.n_cached:,} reused")
     status = "" if report.status == "completed" else f" · [red]{report.status}[/red]"

@@ -191,6 +191,16 @@ class ScorePage:
     inputs: list[str]
     ids: list[str]
 
+    def part(self, places: Sequence[int]) -> ScorePage:
+        """Some rows of the page; columns that were not asked for stay empty."""
+        return ScorePage(
+            [self.positions[place] for place in places],
+            [self.values[place] for place in places],
+            [self.metadata[place] for place in places] if self.metadata else [],
+            [self.inputs[place] for place in places] if self.inputs else [],
+            [self.ids[place] for place in places] if self.ids else [],
+        )
+
 
 def score_pages(store: Store, run_no: int, slot: int, *, metadata: bool, inputs: bool) -> Iterator[ScorePage]:
     """The scores of one scorer, page by page, reading no more columns than wanted."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay.engine.api import check, run
+    from assay.engine.compare import compare
     from assay.engine.result import Result
     from assay.errors import AssayError, Interrupted, Problem, RunError, SpecError
     from assay.types import Interval, MetricValue
@@ -29,6 +30,7 @@ __all__ = [
     "SpecError",
     "__version__",
     "check",
+    "compare",
     "run",
 ]
 
@@ -42,6 +44,7 @@ _HOMES = {
     "RunError": "errors",
     "SpecError": "errors",
     "check": "engine.api",
+    "compare": "engine.compare",
     "run": "engine.api",
 }
 

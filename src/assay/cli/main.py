@@ -24,6 +24,7 @@ COMMANDS = {
     "runs": "List the runs in the store.",
     "show": "Print the numbers of a run again.",
     "samples": "Look at the samples behind the numbers: inputs, answers, scores, failures.",
+    "compare": "Compare runs with a baseline, sample by sample.",
     "agreement": "Say how far judges agree with people and with each other.",
     "export": "Write the samples of a run to JSONL, CSV or Parquet.",
     "pull": "Fetch a small open model that runs inside assay, without a key.",
@@ -94,7 +95,7 @@ def cli() -> None:
       assay init my-project    make a project of your own
       assay run task.yaml      run a task
 
-    Exit codes: 0 fine, 1 reserved for gates, 2 the input is wrong, 3 the run failed or is partial,
+    Exit codes: 0 fine, 1 a gate failed or a run is worse, 2 the input is wrong, 3 the run failed or is partial,
     130 interrupted (run the same command again to go on).
     """
 

@@ -1,0 +1,90 @@
+"""`assay compare`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from assay.cli.options import console, find_store, json_option, store_option
+
+
+@click.command("compare")
+@click.argument("baseline")
+@click.argument("others", nargs=-1, required=True, metavar="RUN...")
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="ADDRESS", help="Only this number: its address or the end of it."
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="M",
+    help="The largest difference that does not matter: says better, worse, equivalent or undecided.",
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="The level of the intervals and of the verdict.",
+)
+@click.option(
+    "--flips",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Show N changed samples each way; --json has all.",
+)
+@click.option(
+    "--lower-is-better", multiple=True, metavar="ADDRESS", help="A number of which less is better, such as a latency."
+)
+@click.option(
+    "--ignore", "ignored", multiple=True, metavar="COLUMN", help="A column that may differ between the runs' samples."
+)
+@store_option
+@json_option
+def command(
+    baseline: str,
+    others: tuple[str, ...],
+    *,
+    flips: int,
+    store: str | None,
+    as_json: bool,
+    metrics: tuple[str, ...],
+    lower_is_better: tuple[str, ...],
+    ignored: tuple[str, ...],
+    margin: float | None,
+    level: float,
+) -> int:
+    """Compare runs with a BASELINE, sample by sample.
+
+    Samples are matched by id and content; what does not match is counted and left out. Says in words whether a run
+    is better or worse, by how much, and which samples changed. Several numbers or runs make one family: the words
+    hold for all of them together (Holm). Exit code 1 when a run is worse than the baseline.
+
+    \b
+    Examples:
+      assay compare 3f2a latest
+      assay compare 3f2a latest --metric accuracy --margin 0.01
+      assay compare 3f2a 91bc 77d0 --json > comparison.json
+    """
+    from assay.engine.compare import CompareOptions, compare_runs
+    from assay.store.runs import find
+
+    opened = find_store(store)
+    records = [find(opened, name) for name in (baseline, *others)]
+    options = CompareOptions(
+        metrics=metrics, lower_is_better=lower_is_better, ignored=ignored, margin=margin, level=level
+    )
+    found = compare_runs(opened, records, options)
+    if as_json:
+        import orjson
+
+        sys.stdout.buffer.write(orjson.dumps(found.to_dict(), option=orjson.OPT_INDENT_2) + b"\n")
+        sys.stdout.buffer.flush()
+    else:
+        from assay.report.compare_table import comparison_table
+
+        console().print(comparison_table(found, flips=flips))
+    return 1 if found.is_worse else 0

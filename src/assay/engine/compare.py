@@ -1,0 +1,291 @@
+"""Runs beside a baseline: samples matched by id and content, every headline mean compared pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from string import ascii_uppercase
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.builtin import registry
+from assay.engine.evidence import evidence_of
+from assay.engine.rules import one_address
+from assay.engine.series import Measure, RunSeries, Series, answer_columns, measures_of, series_of
+from assay.errors import SpecError
+from assay.report.compare import Compared, Comparison, Flip, Matching, NamedRun, Part
+from assay.spec.nearest import listing
+from assay.spec.project import project_folder
+from assay.stats import interval
+from assay.stats.interval import z_value
+from assay.stats.multiple import benjamini_hochberg, holm
+from assay.stats.paired import Paired, Verdict, items_to_decide, paired, verdict
+from assay.stats.random import generator
+from assay.store.runs import RunRecord, find
+from assay.store.store import Store, default_location, open_store
+from assay.types import MetricValue
+
+if TYPE_CHECKING:
+    from assay.engine.result import Result
+
+MOST_RUNS = len(ascii_uppercase)
+IDS_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions:
+    """What a person may say about a comparison.
+
+    `metrics` are addresses or ends of them, all headline means when there are none; `ignored` columns may differ
+    between the samples of two runs; `lower_is_better` names the numbers of which less is better.
+    """
+
+    metrics: tuple[str, ...] = ()
+    lower_is_better: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    margin: float | None = None
+    level: float = 0.95
+
+
+def compare(
+    baseline: str | Result,
+    *others: str | Result,
+    metric: str | Sequence[str] = (),
+    margin: float | None = None,
+    level: float = 0.95,
+    store: str | None = None,
+    **more: tuple[str, ...],
+) -> Comparison:
+    """Compare runs with a baseline, sample by sample; the same as `assay compare`.
+
+    Runs are named by id, unique prefix or `latest`, or given as results. More options by name: `lower_is_better`,
+    `ignored`, each a tuple of names.
+    """
+    metrics = (metric,) if isinstance(metric, str) else tuple(metric)
+    options = CompareOptions(metrics=metrics, margin=margin, level=level, **more)
+    runs = (baseline, *others)
+    kept = [run.location for run in runs if not isinstance(run, str)]
+    location = store or (kept[0] if kept else default_location(project_folder(Path.cwd() / "_")))
+    opened = open_store(location, create=False)
+    try:
+        names = [run if isinstance(run, str) else run.run for run in runs]
+        return compare_runs(opened, [find(opened, name) for name in names], options)
+    finally:
+        opened.close()
+
+
+def compare_runs(store: Store, records: Sequence[RunRecord], options: CompareOptions) -> Comparison:
+    """The first run is the baseline; Holm's family is every number of every other run."""
+    if len(records) < 2:
+        raise SpecError("a comparison needs two runs or more: a baseline, and what is compared with it")
+    if len(records) > MOST_RUNS:
+        raise SpecError(f"at most {MOST_RUNS} runs can be compared at once")
+    ignored = {*options.ignored, *(name for record in records for name in answer_columns(record))}
+    measures, notes = _measures(store, records, options)
+    read: dict[str, RunSeries] = {}
+    for record, own in zip(records, measures, strict=True):
+        if record.id not in read:
+            read[record.id] = series_of(store, record, own, ignored=ignored)
+    first, *rest = [read[record.id] for record in records]
+    matching = tuple(_match(store, first, other, letter) for other, letter in zip(rest, _letters(1), strict=False))
+    every = [
+        _one(first, other, address, found, options)
+        for other, found in zip(rest, matching, strict=True)
+        for address in measures[0]
+    ]
+    return Comparison(
+        runs=tuple(
+            NamedRun(letter=letter, run=record.id, task=record.task, model=record.model)
+            for letter, record in zip(_letters(0), records, strict=False)
+        ),
+        matching=matching,
+        compared=tuple(_decided(every, options)),
+        level=options.level,
+        margin=options.margin,
+        notes=tuple(notes),
+    )
+
+
+def _letters(start: int) -> str:
+    return ascii_uppercase[start:]
+
+
+def _measures(
+    store: Store, records: Sequence[RunRecord], options: CompareOptions
+) -> tuple[list[dict[str, Measure]], list[str]]:
+    """For every run the numbers that all of them have, and what is left out."""
+    known = registry()
+    every = [measures_of(store, record, known) for record in records]
+    common = [address for address in every[0] if all(address in other for other in every[1:])]
+    if not common:
+        there = "; ".join(f"{record.id} has {listing(own)}" for record, own in zip(records, every, strict=True))
+        raise SpecError(f"the runs have no mean of the same name to compare: {there}")
+    if options.metrics:
+        wanted = [one_address(common, name) for name in options.metrics]
+    else:
+        wanted = [address for address in common if all(own[address].headline for own in every)] or common
+    left_out = dict.fromkeys(address for own in every for address in own if address not in common)
+    notes = [f"not in all runs, so not compared: {listing(left_out)}"] if left_out else []
+    for one, other in pairwise(records):
+        if one.task != other.task:
+            notes.append(f"the runs are of different tasks: {one.task} and {other.task}")
+    return [{address: own[address] for address in dict.fromkeys(wanted)} for own in every], notes
+
+
+def _match(store: Store, first: RunSeries, other: RunSeries, letter: str) -> Matching:
+    here, there = first.contents, other.contents
+    both = [each for each in here if each in there]
+    changed = tuple(each for each in both if here[each] != there[each])
+    found = Matching(
+        letter=letter,
+        n_common=len(both) - len(changed),
+        only_before=tuple(each for each in here if each not in there),
+        only_after=tuple(each for each in there if each not in here),
+        other_content=changed,
+    )
+    if not found.n_common:
+        raise SpecError(_nothing_in_common(store, first, other, changed))
+    return found
+
+
+def _nothing_in_common(store: Store, first: RunSeries, other: RunSeries, changed: Sequence[str]) -> str:
+    head = f"runs {first.record.id} and {other.record.id} have no sample in common"
+    if not changed:
+        ids = (listing(list(run.contents), most=IDS_SHOWN) for run in (first, other))
+        return f"{head}: their ids are {' and '.join(ids)}"
+    one, two = (next(evidence_of(store, run.record, sample_id=changed[0])).sample for run in (first, other))
+    columns = [name for name in dict.fromkeys([*one, *two]) if one.get(name) != two.get(name)]
+    return (
+        f"{head}: under the same ids the samples differ in {listing(columns)}; "
+        "if that is an answer and not the question, name it with --ignore COLUMN"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A comparison before the others are known."""
+
+    letter: str
+    address: str
+    before: Series
+    after: Series
+    ids: tuple[str, ...]
+    found: Paired
+    groups: Mapping[str, Paired]
+    criteria: Mapping[str, Paired]
+    failed: tuple[int, int]
+    numbers: tuple[MetricValue, MetricValue]
+
+
+def _one(first: RunSeries, other: RunSeries, address: str, found: Matching, options: CompareOptions) -> _Found:
+    before, after = first.series[address], other.series[address]
+    matched = [each for each in first.contents if first.contents[each] == other.contents.get(each)]
+    ids = tuple(each for each in matched if each in before.values and each in after.values)
+    clusters = first.clusters(ids, address)
+    differ = _Differ(first, address, found.letter, options.level)
+    rng = generator(first.record.seed, f"compare/{address}")
+    bounds, level = before.measure.bounds, options.level
+    means = [
+        interval.mean([side.values[each] for each in ids], clusters, rng=rng, bounds=bounds, level=level)
+        for side in (before, after)
+    ]
+    labels = dict.fromkeys(before.groups[each] for each in ids if each in before.groups)
+    return _Found(
+        letter=found.letter,
+        address=address,
+        before=before,
+        after=after,
+        ids=ids,
+        found=differ.of(before.values, after.values, ids),
+        groups={
+            label: differ.of(before.values, after.values, [e for e in ids if before.groups.get(e) == label], label)
+            for label in sorted(labels)
+        },
+        criteria={
+            name: differ.of(values, after.criteria[name], [e for e in matched if e in values], name)
+            for name, values in before.criteria.items()
+            if name in after.criteria
+        },
+        failed=(
+            sum(each not in before.values for each in matched),
+            sum(each not in after.values for each in matched),
+        ),
+        numbers=(means[0], means[1]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Differ:
+    """Pairs the samples of two runs; the same runs and seed give the same chances."""
+
+    first: RunSeries
+    address: str
+    letter: str
+    level: float
+
+    def of(self, before: Mapping[str, float], after: Mapping[str, float], ids: Sequence[str], part: str = "") -> Paired:
+        both = [each for each in ids if each in before and each in after]
+        return paired(
+            np.array([before[each] for each in both], dtype=np.float64),
+            np.array([after[each] for each in both], dtype=np.float64),
+            self.first.clusters(both, self.address),
+            rng=generator(self.first.record.seed, f"compare/{self.address}[{part}]"),
+            bounds=self.first.series[self.address].measure.bounds,
+            level=self.level,
+        )
+
+
+def _decided(every: Sequence[_Found], options: CompareOptions) -> list[Compared]:
+    adjusted = holm([each.found.p for each in every])
+    addresses = list(dict.fromkeys(each.address for each in every))
+    lower = {one_address(addresses, name) for name in options.lower_is_better}
+    return [_compared(each, p, options, each.address in lower) for each, p in zip(every, adjusted, strict=True)]
+
+
+_OPPOSITE: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
+
+
+def _compared(each: _Found, p: float | None, options: CompareOptions, lower: bool) -> Compared:
+    found, before, after = each.found, each.before.values, each.after.values
+    said = verdict(found, p, margin=options.margin)
+    numbers = np.array([[before[e], after[e]] for e in each.ids])
+    return Compared(
+        letter=each.letter,
+        address=each.address,
+        before=each.numbers[0],
+        after=each.numbers[1],
+        found=found,
+        p_adjusted=p,
+        verdict=_OPPOSITE.get(said, said) if lower else said,
+        n_to_decide=_to_decide(found, said, options),
+        flips=tuple(Flip(sample_id=e, before=before[e], after=after[e]) for e in each.ids if before[e] != after[e]),
+        failed_before=each.failed[0],
+        failed_after=each.failed[1],
+        groups=_parts(each.groups),
+        criteria=_parts(each.criteria),
+        in_points=bool(numbers.size and numbers.min() >= 0 and numbers.max() <= 1),
+    )
+
+
+def _parts(found: Mapping[str, Paired]) -> tuple[Part, ...]:
+    adjusted = benjamini_hochberg([each.p for each in found.values()])
+    return tuple(
+        Part(name=name, found=each, p_adjusted=p) for (name, each), p in zip(found.items(), adjusted, strict=True)
+    )
+
+
+def _to_decide(found: Paired, said: Verdict, options: CompareOptions) -> int | None:
+    """How many samples would settle what is open: a difference as large as the one seen, or as the margin."""
+    value = found.difference.value
+    if value is None or said not in ("undecided", "no clear difference"):
+        return None
+    if options.margin is not None and not found.share_squared:
+        z = z_value(2 * options.level - 1) ** 2
+        needed = int(np.ceil(z * (1 - options.margin) / options.margin)) if options.margin else None
+    else:
+        size = value if options.margin is None else options.margin
+        needed = items_to_decide(found.share_squared, size, level=options.level)
+    return needed if needed is not None and needed > found.n else None

@@ -1,0 +1,235 @@
+"""Comparisons of runs as values, as the JSON that machines read, and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from assay.report.document import value_document
+from assay.report.text import clean
+from assay.stats.paired import Paired, Verdict
+from assay.types import Interval, MetricValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedRun:
+    """A run and the letter that stands for it in a comparison; A is the baseline."""
+
+    letter: str
+    run: str
+    task: str
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    """Which samples two runs share: by id and content."""
+
+    letter: str
+    n_common: int
+    only_before: tuple[str, ...] = ()
+    only_after: tuple[str, ...] = ()
+    other_content: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flip:
+    """A sample whose number changed."""
+
+    sample_id: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """The difference in one group or criterion; its chance is adjusted for the length of the table."""
+
+    name: str
+    found: Paired
+    p_adjusted: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One number of a run beside the same number of the baseline."""
+
+    letter: str
+    address: str
+    before: MetricValue
+    after: MetricValue
+    found: Paired
+    p_adjusted: float | None
+    verdict: Verdict
+    n_to_decide: int | None
+    flips: tuple[Flip, ...]
+    failed_before: int = 0
+    failed_after: int = 0
+    groups: tuple[Part, ...] = ()
+    criteria: tuple[Part, ...] = ()
+    in_points: bool = True
+
+    @property
+    def n_changed(self) -> int:
+        """How many samples have another number."""
+        return self.found.wins + self.found.losses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Runs beside a baseline: `compared` holds a difference a number and run, with a verdict in words."""
+
+    runs: tuple[NamedRun, ...]
+    matching: tuple[Matching, ...]
+    compared: tuple[Compared, ...]
+    level: float = 0.95
+    margin: float | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def is_worse(self) -> bool:
+        """Is a run clearly worse than the baseline in any number?"""
+        return any(each.verdict == "worse" for each in self.compared)
+
+    def __getitem__(self, address: str) -> Compared:
+        """The first comparison of a number, by its address or the end of it."""
+        for each in self.compared:
+            if each.address == address or each.address.endswith(f"/{address}"):
+                return each
+        raise KeyError(address)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object that `assay compare --json` prints."""
+        baseline, *others = [
+            {"name": run.letter, "run": run.run, "task": run.task, "model": run.model} for run in self.runs
+        ]
+        return {
+            "baseline": baseline,
+            "runs": others,
+            "level": self.level,
+            "margin": self.margin,
+            "family": len(self.compared),
+            "worse": self.is_worse,
+            "matching": [_matching(each) for each in self.matching],
+            "comparisons": [_compared(each, self) for each in self.compared],
+            "notes": list(self.notes),
+        }
+
+
+def _matching(found: Matching) -> dict[str, Any]:
+    return {
+        "name": found.letter,
+        "n_common": found.n_common,
+        "only_in_baseline": list(found.only_before),
+        f"only_in_{found.letter}": list(found.only_after),
+        "other_content": list(found.other_content),
+    }
+
+
+def _compared(each: Compared, whole: Comparison) -> dict[str, Any]:
+    document = {
+        "name": each.letter,
+        "run": next(run.run for run in whole.runs if run.letter == each.letter),
+        "metric": each.address,
+        "verdict": each.verdict,
+        "words": words(each, whole),
+        "before": value_document(each.before),
+        "after": value_document(each.after),
+        **_paired(each.found, each.p_adjusted),
+        "n_changed": each.n_changed,
+        "n_to_decide": each.n_to_decide,
+        "failed": {"A": each.failed_before, each.letter: each.failed_after},
+        "flips": [{"sample_id": f.sample_id, "before": f.before, "after": f.after} for f in each.flips],
+    }
+    for name, parts in (("groups", each.groups), ("criteria", each.criteria)):
+        if parts:
+            document[name] = {part.name: _paired(part.found, part.p_adjusted) for part in parts}
+    return document
+
+
+def _paired(found: Paired, adjusted: float | None) -> dict[str, Any]:
+    return {
+        "difference": {**value_document(found.difference), "unadjusted": True},
+        "p": found.p,
+        "p_adjusted": adjusted,
+        "test": found.test,
+        "n": found.n,
+        "wins": found.wins,
+        "ties": found.ties,
+        "losses": found.losses,
+    }
+
+
+def words(each: Compared, whole: Comparison) -> str:
+    """The verdict as a sentence: who is better, by how much, how surely, on how many samples."""
+    found, value = each.found, each.found.difference.value
+    if value is None:
+        return f"nothing can be said of {each.letter}: {found.difference.reason}"
+    interval = found.difference.interval
+    size = f"{amount(abs(value), each.in_points)} {bracket(_turned(interval, value), each.in_points)}"
+    plain = f"{each.letter} - A is {amount(value, each.in_points, sign=True)} {bracket(interval, each.in_points)}"
+    within = f"equivalent within ±{amount(whole.margin or 0.0, each.in_points)}"
+    heads = {
+        "better": f"{each.letter} is better by {size}",
+        "worse": f"{each.letter} is worse by {size}",
+        "equivalent": f"A and {each.letter} are {within}: {plain}",
+        "undecided": f"undecided whether A and {each.letter} are {within}: {plain}",
+        "no clear difference": f"no clear difference: {plain}",
+    }
+    text = f"{heads[each.verdict]}, {chance(found.p)}"
+    if len(whole.compared) > 1:
+        text += f" ({chance(each.p_adjusted)} for {len(whole.compared)} comparisons)"
+    text += f"; {each.n_changed:,} of {found.n:,} samples changed"
+    if each.n_to_decide is not None:
+        text += f"; about {each.n_to_decide:,} samples would decide"
+    return text
+
+
+def _turned(interval: Interval | None, value: float) -> Interval | None:
+    """The interval of the size of a difference: turned round where the difference is negative."""
+    if interval is None or value >= 0:
+        return interval
+    low, high = (None if bound is None else -bound for bound in (interval.high, interval.low))
+    return replace(interval, low=low, high=high)
+
+
+def amount(value: float, in_points: bool, *, sign: bool = False) -> str:
+    """A difference as people say it: in points of a hundred for numbers between 0 and 1.
+
+    >>> amount(0.0312, True), amount(-1.5, False, sign=True)
+    ('3.1 points', '-1.5')
+    """
+    if in_points:
+        return f"{value * 100:{'+' if sign else ''}.1f} points"
+    return f"{value:{'+' if sign else ''}.3g}"
+
+
+def bracket(interval: Interval | None, in_points: bool) -> str:
+    """The bounds in brackets, a question mark where there is none."""
+    bounds = (None, None) if interval is None else (interval.low, interval.high)
+    # adding 0.0 turns -0.0 into 0.0
+    shown = ("?" if b is None else f"{round(b * 100, 1) + 0.0:.1f}" if in_points else f"{b + 0.0:.3g}" for b in bounds)
+    return f"[{', '.join(shown)}]"
+
+
+def chance(p: float | None) -> str:
+    """A chance with two digits, never as zero.
+
+    >>> chance(0.0213), chance(1e-9), chance(1.0)
+    ('p = 0.021', 'p < 0.0001', 'p = 1')
+    """
+    if p is None:
+        return "p unknown"
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
+
+
+def sides(found: Matching) -> Mapping[str, tuple[str, ...]]:
+    """What does not match, in words, with the ids."""
+    letter = clean(found.letter)
+    told = {
+        "only in A": found.only_before,
+        f"only in {letter}": found.only_after,
+        f"another sample under the same id in A and {letter}": found.other_content,
+    }
+    return {words: ids for words, ids in told.items() if ids}

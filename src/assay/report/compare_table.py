@@ -1,0 +1,123 @@
+"""A comparison as a table of 80 columns: the verdict first, then what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from assay.report.compare import Compared, Comparison, Flip, Part, bracket, sides, words
+from assay.report.table import Trimmed
+from assay.report.text import clean, number
+
+IDS_SHOWN = 8
+PARTS_SHOWN = 30
+STYLES = {"better": "green", "worse": "red", "equivalent": "green"}
+
+
+def comparison_table(found: Comparison, *, flips: int = 5) -> RenderableType:
+    """Everything a person wants to see of a comparison; `flips` changed samples each way."""
+    parts: list[RenderableType] = [_heads(found)]
+    for match in found.matching:
+        shown = "".join(f"; {_ids(what, ids)}" for what, ids in sides(match).items())
+        line = f"A and {match.letter} share {match.n_common:,} samples{shown}"
+        parts.append(Text(line, style="yellow" if shown else "dim"))
+    for each in found.compared:
+        parts.extend(_compared(each, found, flips))
+    parts.append(Text(""))
+    level = f"{found.level:.0%}".replace("%", " %")
+    parts.append(Text(f"Intervals: {level}, not adjusted for the number of comparisons.", style="dim"))
+    parts.extend(Text(f"note: {clean(note)}", style="yellow") for note in found.notes)
+    return Group(*parts)
+
+
+def _heads(found: Comparison) -> RenderableType:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    for run in found.runs:
+        model = f" · {clean(run.model, width=30)}" if run.model else ""
+        table.add_row(Text(run.letter, style="bold"), run.run, Text(f"{clean(run.task, width=40)}{model}"))
+    return Trimmed(table)
+
+
+def _ids(what: str, ids: Sequence[str]) -> str:
+    shown = ", ".join(clean(each, width=20) for each in ids[:IDS_SHOWN])
+    more = f" and {len(ids) - IDS_SHOWN:,} more" if len(ids) > IDS_SHOWN else ""
+    return f"{len(ids):,} {what} ({shown}{more})"
+
+
+def _compared(each: Compared, whole: Comparison, flips: int) -> Iterator[RenderableType]:
+    yield Text.assemble("\n", (clean(each.address), "bold cyan"), (f"  {each.letter} against A", "dim"))
+    yield Text(words(each, whole), style=f"bold {STYLES.get(each.verdict, '')}".strip())
+    yield Trimmed(_numbers(each))
+    failed = [
+        f"{n:,} failed in {name}" for name, n in (("A", each.failed_before), (each.letter, each.failed_after)) if n
+    ]
+    if failed:
+        yield Text(f"  left out: {', '.join(failed)}", style="yellow")
+    for title, parts in (("group", each.groups), ("criterion", each.criteria)):
+        if parts:
+            yield Trimmed(Padding(_parts(parts, title, in_points=each.in_points), (0, 0, 0, 2)))
+    if flips:
+        yield from _flips(each, flips)
+
+
+def _numbers(each: Compared) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("  A", each.letter, "better", "same", "worse", "method"):
+        table.add_column(title, justify="left" if title == "method" else "right")
+    found = each.found
+    interval = found.difference.interval
+    caveat = f"; {clean(interval.caveat)}" if interval is not None and interval.caveat else ""
+    clusters = f", {interval.clusters:,} clusters" if interval is not None and interval.clusters else ""
+    method = f"{interval.method if interval is not None else 'none'} + {found.test}{clusters}{caveat}"
+    won, lost = (found.wins, found.losses) if _up(each) else (found.losses, found.wins)
+    table.add_row(
+        f"  {number(each.before.value)}",
+        number(each.after.value),
+        f"{won:,}",
+        f"{found.ties:,}",
+        f"{lost:,}",
+        Text(method, style="dim"),
+    )
+    return table
+
+
+def _up(each: Compared) -> bool:
+    """Is more better? Said by the verdict where it is one; otherwise it is."""
+    value = each.found.difference.value or 0.0
+    return not ((each.verdict == "worse" and value > 0) or (each.verdict == "better" and value < 0))
+
+
+def _parts(parts: Sequence[Part], title: str, *, in_points: bool) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for name in (title, "difference", "n", "p adjusted"):
+        table.add_column(name, justify="left" if name == title else "right", overflow="fold")
+    for part in parts[:PARTS_SHOWN]:
+        value = part.found.difference.value
+        size = "?" if value is None else f"{value * 100:+.1f}" if in_points else f"{value:+.3g}"
+        shown = f"{size} {bracket(part.found.difference.interval, in_points)}"
+        p = "" if part.p_adjusted is None else f"{part.p_adjusted:.2g}"
+        table.add_row(Text(clean(part.name, width=30)), shown, f"{part.found.n:,}", p)
+    if len(parts) > PARTS_SHOWN:
+        table.add_row(Text(f"(+{len(parts) - PARTS_SHOWN} more: --json)", style="dim"))
+    return table
+
+
+def _flips(each: Compared, most: int) -> Iterator[RenderableType]:
+    up = [flip for flip in each.flips if flip.after > flip.before]
+    down = [flip for flip in each.flips if flip.after < flip.before]
+    for title, flips in (("up", up), ("down", down)):
+        if flips:
+            more = f" and {len(flips) - most:,} more" if len(flips) > most else ""
+            shown = ", ".join(_flip(flip) for flip in flips[:most])
+            yield Text(f"  {title}: {shown}{more}", style="dim")
+
+
+def _flip(flip: Flip) -> str:
+    name = clean(flip.sample_id, width=24)
+    if {flip.before, flip.after} <= {0.0, 1.0}:
+        return name
+    return f"{name} ({number(flip.before)} → {number(flip.after)})"

@@ -1,0 +1,231 @@
+"""`assay compare`: two runs beside each other, sample by sample, in words, numbers and exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import assay
+
+TASK = """
+key: quiz
+display_name: Quiz
+definition:
+  dataset: {source: {type: local, file_path: a.jsonl}}
+  solver: {type: pass_through_solver, trace_column: output}
+  scorers:
+    - type: string_equals
+      ground_truth: "{{ sample.answer }}"
+      metrics: [{type: mean, field: is_correct, name: Accuracy EXTRA}]
+"""
+
+
+def answers(n, right, **more):
+    """n questions; those whose number `right` accepts are answered right."""
+    return [
+        {"sample_id": f"q{i}", "question": f"Q{i}?", "subject": "ab"[i % 2], "answer": "yes", **more}
+        | {"output": "yes" if right(i) else "no"}
+        for i in range(n)
+    ]
+
+
+@pytest.fixture
+def runs(project, cli):
+    """Run recorded answers; gives the ids of the runs."""
+
+    def make(*recorded, task=TASK, extra=""):
+        project.write("task.yaml", task.replace(" EXTRA", extra))
+        made = []
+        for number, rows in enumerate(recorded):
+            name = f"{'abc'[number]}.jsonl"
+            project.write(name, rows)
+            said = cli("run", "task.yaml", "--dataset", name, "-q", "--json", "--max-failures", "1")
+            assert said.code == 0, said.err
+            made.append(said.json["run"])
+        return made
+
+    return make
+
+
+def flat(said):
+    """What was printed, on one line."""
+    return " ".join(said.out.split())
+
+
+def test_the_verdict_is_a_sentence_with_the_size_its_interval_and_the_samples_that_changed(runs, cli):
+    a, b = runs(answers(400, lambda i: i % 2), answers(400, lambda i: i % 2 or i % 8 == 0))
+    said = cli("compare", a, b)
+    assert said.code == 0
+    assert "B is better by 12.5 points [9.6, 16.1], p < 0.0001; 50 of 400 samples" in flat(said)
+    assert max(map(len, said.out.splitlines())) <= 80
+    assert "up: q0, q8, q16, q24, q32 and 45 more" in said.out
+    found = cli("compare", a, b, "--json").json
+    one = found["comparisons"][0]
+    assert one["metric"] == "string_equals/mean/Accuracy"
+    assert (one["wins"], one["ties"], one["losses"], one["n_changed"]) == (50, 350, 0, 50)
+    assert (one["difference"]["value"], one["difference"]["method"]) == (0.125, "tango")
+    assert one["difference"]["unadjusted"] is True
+    assert (one["test"], one["verdict"]) == ("mcnemar_exact", "better")
+    assert len(one["flips"]) == 50
+    assert one["flips"][0] == {"sample_id": "q0", "before": 0.0, "after": 1.0}
+    assert (one["before"]["value"], one["after"]["value"]) == (0.5, 0.625)
+
+
+def test_a_run_that_is_worse_leaves_with_1_and_swapping_flips_the_sign(runs, cli):
+    a, b = runs(answers(400, lambda i: i % 2), answers(400, lambda i: i % 2 or i % 8 == 0))
+    there, back = cli("compare", a, b, "--json"), cli("compare", b, a, "--json")
+    assert (there.code, back.code) == (0, 1)
+    one, other = there.json["comparisons"][0], back.json["comparisons"][0]
+    assert one["difference"]["value"] == -other["difference"]["value"]
+    assert one["difference"]["low"] == -other["difference"]["high"]
+    assert (one["p"], one["wins"], other["verdict"]) == (other["p"], other["losses"], "worse")
+    assert back.json["worse"] is True
+    assert "B is worse by 12.5 points [9.6, 16.1]" in flat(cli("compare", b, a))
+
+
+def test_a_run_with_itself_is_exactly_0_with_p_1(runs, cli):
+    (a,) = runs(answers(30, lambda i: i % 3))
+    said = cli("compare", "latest", a[:6], "--json")
+    one = said.json["comparisons"][0]
+    assert (said.code, one["difference"]["value"], one["p"], one["n_changed"]) == (0, 0.0, 1.0, 0)
+    assert one["verdict"] == "no clear difference"
+    assert one["difference"]["low"] < 0 < one["difference"]["high"]
+
+
+def test_what_does_not_match_is_counted_and_left_out(runs, cli):
+    before = answers(40, lambda i: i % 2)
+    after = answers(40, lambda i: i % 2)
+    after[3]["question"] = "Something else?"
+    del after[5], before[7]["output"]
+    a, b = runs(before, after)
+    said = cli("compare", a, b)
+    assert "share 38 samples; 1 only in A (q5); 1 another sample under the same id in A and B (q3)" in flat(said)
+    assert "left out: 1 failed in A" in said.out
+    found = cli("compare", a, b, "--json").json
+    assert found["matching"][0]["only_in_baseline"] == ["q5"]
+    assert found["matching"][0]["other_content"] == ["q3"]
+    assert found["comparisons"][0]["n"] == 37
+    assert found["comparisons"][0]["failed"] == {"A": 1, "B": 0}
+
+
+def test_runs_of_different_questions_are_refused_with_the_column(runs, cli):
+    a, b = runs(answers(4, bool), answers(4, bool, note="second"))
+    said = cli("compare", a, b)
+    assert said.code == 2
+    assert "differ in note" in said.err
+    assert "--ignore COLUMN" in said.err
+    assert cli("compare", a, b, "--ignore", "note").code == 0
+
+
+def test_runs_without_a_sample_in_common_are_refused(runs, cli):
+    other = [{**row, "sample_id": f"x{row['sample_id']}"} for row in answers(4, bool)]
+    a, b = runs(answers(4, bool), other)
+    said = cli("compare", a, b)
+    assert said.code == 2
+    assert "no sample in common: their ids are q0, q1, q2, q3 and xq0" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("compare", "latest"), "RUN"),
+        (("compare", "latest", "nope"), 'no run "nope"'),
+        (("compare", "latest", "latest", "--metric", "Acuracy"), 'did you mean "Accuracy"?'),
+        (("compare", "latest", "latest", "--lower-is-better", "zz"), 'no value "zz"'),
+        (("compare", "latest", "latest", "--margin", "0"), "--margin"),
+    ],
+)
+def test_mistakes_are_sentences(runs, cli, arguments, message):
+    runs(answers(4, bool))
+    said = cli(*arguments)
+    assert said.code == 2
+    assert message in said.err
+
+
+def test_several_numbers_and_runs_are_one_family(runs, cli):
+    two = TASK.replace("[{", "[{type: mean, field: is_correct, name: Second}, {")
+    rows = answers(60, lambda i: i % 2)
+    a, b, c = runs(rows, answers(60, lambda i: i % 2 or i < 12), rows, task=two)
+    found = cli("compare", a, b, c, "--json").json
+    assert (found["family"], [run["name"] for run in found["runs"]]) == (4, ["B", "C"])
+    first = found["comparisons"][0]
+    assert first["p"] == pytest.approx(0.03125)
+    assert first["p_adjusted"] == pytest.approx(4 * 0.03125)
+    # the interval leaves out 0, the adjusted chance does not: the words follow the stricter
+    assert first["difference"]["low"] > 0
+    assert first["verdict"] == "no clear difference"
+    assert "for 4 comparisons" in first["words"]
+    alone = cli("compare", a, b, "--metric", "Accuracy", "--json").json["comparisons"]
+    assert [(each["metric"], each["verdict"]) for each in alone] == [("string_equals/mean_2/Accuracy", "better")]
+
+
+def test_a_margin_says_equivalent_or_undecided_with_the_samples_that_would_decide(runs, cli):
+    a, b = runs(answers(300, lambda i: i % 2), answers(300, lambda i: i % 2 or i == 0))
+    wide = cli("compare", a, b, "--margin", "0.05", "--json").json["comparisons"][0]
+    assert (wide["verdict"], wide["n_to_decide"]) == ("equivalent", None)
+    narrow = cli("compare", a, b, "--margin", "0.002", "--json")
+    assert (narrow.code, narrow.json["comparisons"][0]["verdict"]) == (0, "undecided")
+    assert narrow.json["comparisons"][0]["n_to_decide"] > 300
+    assert "samples would decide" in flat(cli("compare", a, b, "--margin", "0.002"))
+    same = cli("compare", a, a, "--margin", "0.001", "--json").json["comparisons"][0]
+    assert (same["verdict"], same["n_to_decide"]) == ("undecided", 2703)
+
+
+def test_of_some_numbers_less_is_better(runs, cli):
+    a, b = runs(answers(60, lambda i: i % 2), answers(60, lambda i: i % 2 or i < 40))
+    assert cli("compare", a, b).code == 0
+    said = cli("compare", a, b, "--lower-is-better", "Accuracy")
+    assert said.code == 1
+    assert "B is worse by 33.3 points" in said.out
+
+
+def test_groups_have_their_own_rows_and_clusters_are_not_independent(runs, cli):
+    recorded = answers(200, lambda i: i % 2), answers(200, lambda i: i % 2 or i < 40)
+    grouped = runs(*recorded, extra=', group_by: "{{ sample.subject }}"')
+    found = cli("compare", *grouped, "--json").json["comparisons"][0]
+    assert set(found["groups"]) == {"a", "b"}
+    assert (found["groups"]["a"]["wins"], found["groups"]["b"]["wins"]) == (20, 0)
+    assert found["groups"]["a"]["p_adjusted"] == pytest.approx(2 * found["groups"]["a"]["p"])
+    assert "p adjusted" in cli("compare", *grouped).out
+    clustered = runs(*recorded, extra=', cluster_by: "{{ sample.subject }}"')
+    found = cli("compare", *clustered, "--json").json["comparisons"][0]
+    assert (found["difference"]["clusters"], found["difference"]["caveat"]) == (2, "few clusters")
+    assert found["verdict"] == "no clear difference"
+    assert "few clusters" in cli("compare", *clustered).out
+
+
+def test_samples_that_an_action_excludes_are_left_out(runs, cli):
+    extra = "\n  actions: [{key: drop, action: exclude_from_metrics, filter: \"sample.subject == 'a'\"}]"
+    task = TASK.rstrip() + extra + "\n"
+    a, b = runs(answers(20, bool), answers(20, lambda i: i > 5), task=task)
+    found = cli("compare", a, b, "--json").json["comparisons"][0]
+    assert (found["n"], found["failed"]) == (10, {"A": 10, "B": 10})
+
+
+def test_runs_with_other_numbers_are_refused_and_what_is_not_shared_is_noted(runs, project, cli):
+    (a,) = runs(answers(6, bool))
+    (b,) = runs(answers(6, bool), task=TASK.replace("name: Accuracy", "name: Other"))
+    said = cli("compare", a, b)
+    assert said.code == 2
+    assert "string_equals/mean/Accuracy" in said.err
+    assert "string_equals/mean/Other" in said.err
+    (c,) = runs(answers(6, bool), task=TASK.replace("[{", "[{type: mean, field: is_correct, name: Other}, {"))
+    assert "not compared: string_equals/mean_2/Accuracy" in flat(cli("compare", b, c))
+
+
+def test_python_programs_compare_results(runs, project, monkeypatch):
+    monkeypatch.chdir(project.folder)
+    runs(answers(60, lambda i: i % 2))
+    first = assay.run("task.yaml", dataset="a.jsonl")
+    project.write("b.jsonl", answers(60, lambda i: i % 2 or i < 40))
+    second = assay.run("task.yaml", dataset="b.jsonl")
+    found = assay.compare(first, second)
+    assert found["Accuracy"].verdict == "better"
+    assert not found.is_worse
+    assert assay.compare(second.run, first.run, metric="Accuracy").is_worse
+    assert json.loads(json.dumps(found.to_dict()))["comparisons"][0]["n"] == 60
+    with pytest.raises(KeyError):
+        found["zz"]
+    with pytest.raises(assay.SpecError, match="two runs"):
+        assay.compare(first)

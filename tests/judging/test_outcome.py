@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import orjson
+import pytest
 
 from assay.judging.outcome import outcome_of, report_from, value_names
 from assay.judging.panel import report_of
 from assay.judging.rules import Judge, Rules
 from assay.judging.sheet import sheet_of
+from assay.judging.total import Scoring
 from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote
 from assay.types import Failure
 
@@ -61,11 +63,26 @@ def test_what_has_no_score_is_a_failure_unless_its_votes_are_wanted():
     kept = outcome_of(unsure, SHEET, "rubric", keep_abstained=True)
     assert set(kept.values) == {"coverage"}
     assert kept.metadata["criterion_2_label"] == "Cannot assess"
-    for error, kind, again in (
-        ("parse", "parse", False),
-        ("refusal", "refusal", False),
-        ("infrastructure", "http", True),
-    ):
+    for error, kind in (("parse", "parse"), ("refusal", "refusal"), ("infrastructure", "http")):
         failed = outcome_of(report_of(SHEET, _votes("MET", error), JUDGES, Rules()), SHEET, "rubric")
         assert isinstance(failed, Failure)
-        assert (failed.kind, failed.retryable) == (kind, again)
+        assert (failed.kind, failed.retryable) == (kind, False)
+
+
+def _one_lost(retryable):
+    """The second judge could not be asked about the first criterion."""
+    lost = JudgeVote(
+        judge_id="b", verdict="CANNOT_ASSESS", error="infrastructure", reason="HTTP 503", retryable=retryable
+    )
+    first, second = _votes("MET")
+    return [[first[0], lost], second]
+
+
+@pytest.mark.parametrize("retryable", [False, True])
+def test_a_score_with_a_lost_vote_is_unsettled_only_if_another_try_may_help(retryable):
+    scored = outcome_of(report_of(SHEET, _one_lost(retryable), JUDGES, Rules()), SHEET, "rubric")
+    assert scored.values["score"] is not None
+    assert scored.unsettled is retryable
+    strict = Rules(min_votes=2, scoring=Scoring(min_coverage=1.0))
+    abstained = outcome_of(report_of(SHEET, _one_lost(retryable), JUDGES, strict), SHEET, "rubric")
+    assert (abstained.kind, abstained.retryable) == ("abstained", retryable)

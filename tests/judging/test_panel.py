@@ -187,7 +187,7 @@ def test_a_panel_with_one_dead_judge_gives_the_result_of_the_others_and_says_so(
     assert (report.score, report.error) == (0.0, None)
     assert report.judge_scores == {"a": 0.0, "b": None, "c": 0.0}
     assert report.report[0].n_errors == 1
-    assert report.warnings == ('judge "b" failed in 1 of 1 calls; its votes are missing',)
+    assert report.warnings == ('judge "b" is dead: all of its 1 calls failed (the server is down)',)
 
 
 def test_a_panel_of_dead_judges_fails_the_item_unless_what_failed_is_left_out(scale):
@@ -206,15 +206,57 @@ def test_a_panel_of_dead_judges_fails_the_item_unless_what_failed_is_left_out(sc
 
 
 def test_a_key_that_is_refused_stops_everything_but_an_outage_does_not():
-    def rejected(status):
-        error = ModelRejected("refuses all calls")
-        error.__cause__ = _dead(status)
-        return error
-
     with pytest.raises(ModelRejected):
-        _grade(Judges(a=rejected(401)), BINARY, [Judge(id="a", model="a")])
-    report = _grade(Judges(a=rejected(503)), BINARY, [Judge(id="a", model="a")])
+        _grade(Judges(a=_rejected(401)), BINARY, [Judge(id="a", model="a")])
+    report = _grade(Judges(a=_rejected(503)), BINARY, [Judge(id="a", model="a")])
     assert report.report[0].votes[0].error == "infrastructure"
+
+
+def _rejected(status=401):
+    error = ModelRejected("x refuses all calls: HTTP 401")
+    error.__cause__ = _dead(status)
+    return error
+
+
+def test_a_judge_that_refuses_all_calls_leaves_the_panel_to_the_others():
+    report = _grade(Judges(a=_status("UNMET"), b=_rejected(), c=_status("UNMET")), BINARY, THREE)
+    assert report.score == 0.0
+    refused = report.report[0].votes[1]
+    assert (refused.error, refused.retryable) == ("infrastructure", True)
+    assert report.warnings == ('judge "b" is dead: all of its 1 calls failed (x refuses all calls: HTTP 401)',)
+
+
+def test_a_panel_whose_judges_all_refuse_stops_with_what_they_say():
+    with pytest.raises(ModelRejected, match="HTTP 401"):
+        _grade(Judges(a=_rejected(), b=_rejected(404)), BINARY, THREE[:2])
+
+
+def test_a_panel_with_an_outage_and_a_refusal_fails_the_item_alone():
+    report = _grade(Judges(a=_rejected(), b=_dead()), BINARY, THREE[:2])
+    assert (report.score, report.error is None) == (None, False)
+
+
+def test_repeats_ask_each_judge_again_with_other_orders_and_other_keys(scale):
+    sheet = Sheet(criteria=(scale([0.0, 0.25, 0.5, 0.75, 1.0], labels=["v", "w", "x", "y", "z"]),))
+    ask = Judges(a=_choosing("y"), b=_choosing("x"))
+    report = _grade(ask, sheet, THREE[:2], Rules(repeats=3))
+    votes = report.report[0].votes
+    assert [(vote.judge_id, vote.repeat) for vote in votes] == [(j, n) for j in "ab" for n in range(3)]
+    assert [request.repeat for model, request in ask.requests if model == "a"] == [0, 1, 2]
+    assert len({vote.shuffle_order for vote in votes if vote.judge_id == "a"}) == 3
+    assert report.report[0].verdict.aggregated_value == pytest.approx(0.625)
+    assert report.report[0].pairwise_agreement == 0.0
+
+
+def test_repeats_of_whole_items_are_calls_of_their_own(scale):
+    sheet = sheet_of([{"requirement": "One."}, {"requirement": "Two."}])
+    said = json.dumps(
+        {name: {"explanation": "e", "criterion_status": "MET"} for name in ("criterion_1", "criterion_2")}
+    )
+    ask = Judges(a=said)
+    report = _grade(ask, sheet, THREE[:1], Rules(repeats=2, llm_calls="per_item"))
+    assert len(ask.requests) == 2
+    assert [len(each.votes) for each in report.report] == [2, 2]
 
 
 def test_every_billed_reply_counts_also_one_that_could_not_be_read():

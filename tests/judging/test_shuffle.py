@@ -101,3 +101,17 @@ def test_both_orders_are_the_shuffle_and_its_reverse(scale):
     assert shown_orders(criterion, criterion, "both_orders", 7, seat) == (usual, usual[::-1])
     assert shown_orders(criterion, criterion, "random", 7, seat) == (usual,)
     assert shown_orders(criterion, criterion, None, 7, seat) == ((0, 1, 2, 3, 4),)
+
+
+def test_a_repeat_shows_the_options_in_another_order(scale):
+    criterion = scale([0.0, 0.25, 0.5, 0.75, 1.0])
+
+    def order(shuffle, repeat):
+        seat = Seat(item="text", row=4, judge="a", rank=0, repeat=repeat)
+        return shown_orders(criterion, criterion, shuffle, 7, seat)[0]
+
+    assert order("random", 1) == option_order(criterion, seed=7, item="text", judge="a", repeat=1)
+    assert order("random", 1) != order("random", 0)
+    assert order("counterbalanced", 2) == latin_row(5, 6)
+    assert order("direction", 1) == order("direction", 0)[::-1]
+    assert order("direction", 2) == order("direction", 0)

@@ -434,3 +434,77 @@ def test_judges_whom_no_order_moves_give_the_verdict_of_judges_that_are_asked_on
         twice, plain = aggregate(criterion, doubled, strategy), aggregate(criterion, once, strategy)
         assert twice.selected_index == plain.selected_index
         assert twice.aggregated_value == pytest.approx(plain.aggregated_value)
+
+
+def _repeated(*judges, weights=None):
+    """Votes of judges that were asked several times: a list of options a judge, None for a call that failed."""
+    return [
+        MultiChoiceJudgeVote(
+            judge_id=f"j{place}",
+            repeat=repeat,
+            weight=(weights or [1.0] * len(judges))[place],
+            **({"na": True, "error": "infrastructure"} if index is None else {"selected_index": index}),
+        )
+        for place, indices in enumerate(judges)
+        for repeat, index in enumerate(indices)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "judges", "weights", "index", "number"),
+    [
+        ("mean", [[0, 0, 4], [4, 4, 4]], None, 3, (1 / 3 + 1) / 2),
+        # a call that failed leaves its share to the judge's others
+        ("mean", [[0, 4, None], [4, 4, 4]], None, 3, 0.75),
+        ("mean", [[None, None, None], [4, 4, 0]], None, 3, 2 / 3),
+        ("weighted_mean", [[0, 4], [4, 4]], [1.0, 3.0], 3, 0.875),
+        ("mode", [[0, 0, 0, 0], [4], [4]], None, 4, 1.0),
+        # one judge wavers between two options: half a head each, so the second judge decides
+        ("mode", [[1, 4], [4, 4]], None, 4, 1.0),
+        # half of a judge below 0.5, the other half and one more judge above
+        ("median", [[0, 4], [4, 4]], None, 4, 1.0),
+        ("median", [[0, 0], [4, 4]], None, 2, 0.5),
+        ("median", [[0, 0, 0], [2], [4, 4]], None, 2, 0.5),
+        # one answer decides these: only the first look of each judge counts
+        ("min", [[4, 0], [4, 4]], None, 4, 1.0),
+        ("max", [[0, 4], [0, 0]], None, 0, 0.0),
+    ],
+)
+def test_repeats_are_further_votes_of_one_judge_at_a_share_of_its_weight(
+    scale, strategy, judges, weights, index, number
+):
+    verdict = aggregate(scale(FIVE), _repeated(*judges, weights=weights), strategy)
+    assert verdict.selected_index == index
+    assert verdict.aggregated_value == pytest.approx(number)
+
+
+def test_a_judge_asked_three_times_does_not_outvote_two_others():
+    votes = [JudgeVote(judge_id="a", verdict="MET", repeat=repeat) for repeat in range(3)]
+    votes += [JudgeVote(judge_id=name, verdict="UNMET") for name in ("b", "c")]
+    assert aggregate(Criterion(requirement="Polite"), votes).value == "UNMET"
+
+
+def test_the_order_of_votes_does_not_matter_with_repeats_either(scale):
+    votes = _repeated([0, 4, 4], [4, None, 0], [1, 1, 1])
+    for strategy in ("mean", "median", "mode", "min", "worst"):
+        assert aggregate(scale(FIVE), votes, strategy) == aggregate(scale(FIVE), votes[::-1], strategy)
+
+
+def test_repeats_that_differ_do_not_hang_on_the_order_and_are_one_opinion(scale):
+    criterion = scale(FIVE)
+    votes = _repeated([0, 4], [0, 0])
+    assert not order_sensitive(criterion, votes)
+    assert pairwise_agreement(criterion, votes) == 1.0
+    assert decide(criterion, votes, min_votes=3).verdict.na
+    both = [vote.model_copy(update={"backwards": True, "selected_index": 3}) for vote in votes[:1]]
+    assert order_sensitive(criterion, [*votes, *both])
+
+
+@given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=4), min_size=1, max_size=5))
+def test_the_mean_and_the_median_of_repeats_lie_between_the_votes(judges):
+    options = [CriterionOption(label=str(n), value=value) for n, value in enumerate(FIVE)]
+    criterion = Criterion(requirement="How good?", options=options)
+    said = [FIVE[index] for each in judges for index in each]
+    for strategy in ("mean", "median", "weighted_mean"):
+        number = aggregate(criterion, _repeated(*judges), strategy).aggregated_value
+        assert min(said) <= number <= max(said)

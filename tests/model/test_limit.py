@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from assay.model import limit
-from assay.model.client import CallError
+from assay.model.client import HOPELESS_AFTER, CallError
 from assay.model.connect import connect
 from assay.model.limit import CAUTIOUS, Limited, Limits, Pace, estimate_tokens
 from assay.types import Failure, Reply, Request, Sampling, Usage
@@ -132,6 +132,36 @@ def test_a_refusal_of_all_calls_lets_nobody_else_in(status, proven, closed):
         return len(gate.calls) == before
 
     assert scenario(play) is closed
+
+
+def test_who_waits_for_an_endpoint_that_refuses_all_calls_is_told_so_and_nobody_asks_again():
+    async def play(gate, limited, tasks):
+        await gate.end(1, refused(401))
+        told = [task for task in tasks if task.done()]
+        sent = len(gate.calls)
+        with pytest.raises(CallError) as late:
+            await limited.ask(Request())
+        assert all(task.exception().status == 401 for task in told)
+        await gate.end()
+        return len(told), sent, len(gate.calls), late.value.status, limited.allowed
+
+    told, sent, after, status, allowed = scenario(play)
+    assert told > 30
+    assert (sent, after, status, allowed) == (CAUTIOUS, CAUTIOUS, 401, 0)
+
+
+def test_refusals_in_a_row_close_an_endpoint_that_did_answer():
+    async def play(gate, limited, tasks):
+        await gate.end()
+        await gate.end(HOPELESS_AFTER - 1, refused(404))
+        before = limited.allowed
+        await gate.end()
+        await gate.end(HOPELESS_AFTER, refused(404))
+        return before, limited.allowed
+
+    before, after = scenario(play)
+    assert before > 0
+    assert after == 0
 
 
 def test_a_cancelled_call_frees_its_slot_whether_it_waits_or_runs():

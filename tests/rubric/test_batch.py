@@ -149,7 +149,8 @@ def test_a_dead_judge_is_named_and_the_others_decide():
     result = evaluate_sync(_dataset(_rubric()), _grader(a=verdicts, b=broken, c=verdicts))
     assert result.failed_items == 0
     assert result.judge_failures == {"a": (0, 20), "b": (20, 20), "c": (0, 20)}
-    assert result.warnings == ('judge "b" failed in 20 of 20 calls',)
+    (warning,) = result.warnings
+    assert warning.startswith('judge "b" is dead: all of its 20 calls failed (')
 
 
 def test_an_item_that_no_judge_could_grade_is_named(asked):
@@ -162,6 +163,62 @@ def test_an_item_that_no_judge_could_grade_is_named(asked):
     # what failed is tried again; what is there is not
     evaluate_sync(dataset, _grader(a=verdicts))
     assert len(asked) == 5
+
+
+_DOWN = {"text 1"}
+
+
+def unsteady(messages, **parameters):
+    if any(text in messages[-1]["content"] for text in _DOWN):
+        raise OSError("the line is down")
+    return verdicts(messages, **parameters)
+
+
+def test_a_vote_that_failed_inside_a_scored_item_is_asked_for_again_and_nothing_else_is(asked):
+    first = evaluate_sync(_dataset(_rubric()), _grader(a=verdicts, b=unsteady, c=verdicts))
+    assert first.failed_items == 0
+    assert first.judge_failures["b"] == (5, 20)
+    asked.clear()
+    _DOWN.clear()
+    try:
+        second = evaluate_sync(_dataset(_rubric()), _grader(a=verdicts, b=unsteady, c=verdicts))
+    finally:
+        _DOWN.add("text 1")
+    assert len(asked) == 5
+    assert all("text 1" in question for question in asked)
+    assert second.judge_failures["b"] == (0, 20)
+    asked.clear()
+    evaluate_sync(_dataset(_rubric()), _grader(a=verdicts, b=unsteady, c=verdicts))
+    assert asked == []
+
+
+def test_an_unreadable_vote_is_not_asked_for_again(asked):
+    def mumbling(messages, **parameters):
+        asked.append("mumbled")
+        return "perhaps"
+
+    evaluate_sync(_dataset(_rubric()), _grader(a=verdicts, b=mumbling, c=verdicts))
+    assert "mumbled" in asked
+    asked.clear()
+    evaluate_sync(_dataset(_rubric()), _grader(a=verdicts, b=mumbling, c=verdicts))
+    assert asked == []
+
+
+def test_every_judge_is_asked_as_often_as_repeats_say(asked):
+    specs = [JudgeSpec(LLMConfig(verdicts), name) for name in "abc"]
+    once = evaluate_sync(_dataset(_rubric(), n=2), CriterionGrader(judges=specs, seed=42))
+    before = len(asked)
+    result = evaluate_sync(_dataset(_rubric(), n=2), CriterionGrader(judges=specs, seed=42, repeats=3))
+    assert result.judge_failures == dict.fromkeys("abc", (0, 30))
+    # the first look was there already; judges of one model at temperature 0 share the others
+    assert len(asked) > 2 * before
+    assert len(once.item_results[0].report.report[0].votes) == 3
+    assert len(result.item_results[0].report.report[0].votes) == 9
+
+
+def test_an_even_number_of_repeats_warns():
+    with pytest.warns(RubricWarning, match="even number of votes"):
+        CriterionGrader(llm_config=LLMConfig(verdicts), repeats=2)
 
 
 def test_a_panel_that_abstains_has_a_report_and_no_score():

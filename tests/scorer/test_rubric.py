@@ -116,7 +116,7 @@ def test_the_rubric_may_stand_in_a_file_and_its_content_counts(panel):
         (("RUBRIC", "[]"), "has no criteria"),
         (("shuffle: false", "shuffle: sideways"), "counterbalanced"),
         (("shuffle: false", "llm_calls: per_text"), "per_item"),
-        (("shuffle: false", "repeats: 3"), "repeats: 3 is not available in this version"),
+        (("shuffle: false", "repeats: 0"), "repeats"),
         (("shuffle: false", "aggregation: bogus"), 'called "bogus"'),
         (("id: two", "id: one"), 'two judges with the id "one"'),
         (("weight: 2", "weight: 0"), "expected a number > 0"),

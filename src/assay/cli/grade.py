@@ -44,7 +44,15 @@ COLUMNS_WIDTH = 76
     show_default=True,
     help="How the order of options differs between texts and judges.",
 )
-@click.option("--seed", type=int, metavar="N", help="Seed of the order of options; drawn and kept when not set.")
+@click.option("--seed", type=int, metavar="N", help="Seed of the order of options; the store's own when not set.")
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Ask each judge N times about a criterion, with the options in another order each time.",
+)
 @click.option("--max-concurrency", type=click.IntRange(min=1), metavar="N", help="At most N calls in flight a model.")
 @click.option("--fresh", is_flag=True, help="Ask anew instead of using votes that are there.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress, no notes.")

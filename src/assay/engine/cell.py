@@ -55,6 +55,8 @@ class Work:
 
 _WITHIN_BITS = 16
 """Twins within one sample are fewer than 65,536; the bits above them tell samples apart."""
+_TRIAL_BITS = 16
+"""Trials are fewer than 65,536; the bits above them tell apart how often a judge was asked before."""
 
 
 class CountedOnly(Exception):
@@ -89,7 +91,7 @@ class CellAsk:
 
     async def __call__(self, request: Request, model: str | None = None) -> Reply:
         default = self._work.sampling[model]
-        repeat = request.repeat or self._cell.trial
+        repeat = self._cell.trial + (request.repeat << _TRIAL_BITS)
         if default is not None or repeat:
             request = replace(request, sampling=completed(request.sampling, default), repeat=repeat)
         if self._occurrence is None:

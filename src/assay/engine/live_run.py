@@ -18,6 +18,7 @@ from assay.engine.prepare import Plan
 from assay.engine.progress import Listener, Progress
 from assay.engine.record import Recorder
 from assay.engine.recorded import batches_of
+from assay.engine.seeds import seeded
 from assay.store import evidence, runs
 from assay.store.calls import spending
 from assay.store.runs import RunRecord, Status
@@ -82,7 +83,7 @@ async def _run(plan: Plan, store: Store, record: RunRecord, listener: Listener) 
     done = evidence.done_positions(store, record.no)
     work = Work(
         solver=plan.loaded.solver,
-        scorers=plan.loaded.scorers,
+        scorers=seeded(plan.loaded.scorers, store),
         clients={key: policies.client for key, policies in models.by_key.items()},
         sampling={key: defaults_of(policies.connection.sampling) for key, policies in models.by_key.items()},
         width=max(1, models.width),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -14,10 +14,12 @@ from assay.engine.cell import Cell, CellAsk, Occurrences, Work
 from assay.engine.live_run import cells_of, defaults_of
 from assay.engine.memory import RunMemory
 from assay.engine.prepare import Plan
+from assay.engine.seeds import seeded
 from assay.model.client import CallError
 from assay.model.connect import Connection
 from assay.model.key import call_key, canonical, endpoint_prefix
 from assay.model.limit import estimate_tokens
+from assay.spec import LoadedScorer
 from assay.store import evidence, runs
 from assay.store.calls import reply_tokens
 from assay.store.store import Store
@@ -117,7 +119,7 @@ def plan_run(plan: Plan, store: Store) -> RunPlan:
     try:
         counting = {id(c): _Counting(c, memory) for c in plan.connections.values()}
         clients = {key: counting[id(connection)] for key, connection in plan.connections.items()}
-        n_cells = asyncio.run(_walk(plan, clients, done))
+        n_cells = asyncio.run(_walk(plan, seeded(plan.loaded.scorers, store), clients, done))
     finally:
         memory.close()
     models = [
@@ -134,10 +136,10 @@ def plan_run(plan: Plan, store: Store) -> RunPlan:
     )
 
 
-async def _walk(plan: Plan, clients: Mapping[str | None, Any], done: Any) -> int:
+async def _walk(plan: Plan, scorers: Sequence[LoadedScorer], clients: Mapping[str | None, Any], done: Any) -> int:
     work = Work(
         solver=plan.loaded.solver,
-        scorers=plan.loaded.scorers,
+        scorers=scorers,
         clients=clients,
         sampling={key: defaults_of(c.sampling) for key, c in plan.connections.items()},
         width=1,

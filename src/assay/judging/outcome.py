@@ -32,12 +32,15 @@ def outcome_of(
     `keep_abstained` keeps the votes of a panel that abstained, as a score that lacks its number.
     """
     if report.error is not None:
-        errors = [vote.error for each in report.report if each.error is not None for vote in each.votes]
-        outage = "infrastructure" in errors
-        kind = _KINDS["infrastructure" if outage else str(errors[0])]
-        return Failure(stage=STAGE, kind=kind, detail=report.error, retryable=outage)
+        lost = [vote for each in report.report if each.error is not None for vote in each.votes]
+        errors = [vote.error for vote in lost]
+        kind = _KINDS["infrastructure" if "infrastructure" in errors else str(errors[0])]
+        again = any(vote.retryable for vote in lost)
+        return Failure(stage=STAGE, kind=kind, detail=report.error, retryable=again)
+    unsettled = any(vote.retryable for each in report.report for vote in each.votes)
     if report.score is None and not keep_abstained:
-        return Failure(stage=STAGE, kind="abstained", detail=report.reason or "there is no score")
+        detail = report.reason or "there is no score"
+        return Failure(stage=STAGE, kind="abstained", detail=detail, retryable=unsettled)
     totals = {"score": report.score, "raw_score": report.raw_score, "coverage": report.coverage}
     values: dict[str, ScoreValue] = {name: number for name, number in totals.items() if number is not None}
     metadata: dict[str, Any] = {}
@@ -52,7 +55,7 @@ def outcome_of(
     }
     torn = [name for name, each in zip(value_names(sheet), report.report, strict=True) if each.order_sensitive]
     beside = _beside(report) | ({"order_sensitive": torn} if torn else {})
-    return Score(scorer=scorer, values=values, metadata={**metadata, **beside})
+    return Score(scorer=scorer, values=values, metadata={**metadata, **beside}, unsettled=unsettled)
 
 
 def _beside(report: EnsembleEvaluationReport) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from assay.judging.casting import Look, cast, looks_at
+from assay.judging.attendance import absent, attendance
+from assay.judging.casting import Look, cast, error_vote, looks_at
 from assay.judging.criteria import Criterion
 from assay.judging.length import words_in
 from assay.judging.question import Submission
@@ -23,6 +24,7 @@ from assay.judging.vote import (
     order_sensitive,
     pairwise_agreement,
 )
+from assay.model.client import ModelRejected
 from assay.types import Ask, Reply, Request
 
 
@@ -51,27 +53,50 @@ class Tally:
 async def grade(
     ask: Ask, sheet: Sheet, submission: Submission, judges: Sequence[Judge], rules: Rules
 ) -> EnsembleEvaluationReport:
-    """Ask every judge about every criterion, all at the same time, and report what the panel says."""
+    """Ask every judge about every criterion, all at the same time, and report what the panel says.
+
+    A judge that refuses all calls leaves the panel to the others; ModelRejected when nobody is left.
+    """
     looks = [looks_at(criterion, judges, submission, rules) for criterion in sheet.criteria]
     together = rules.llm_calls == "per_item"
     calls = _calls([(place, look) for place, each in enumerate(looks) for look in each], together=together)
     cast_votes = await asyncio.gather(
-        *(cast(ask, [look for _, look in call], submission, together=together) for call in calls)
+        *(_cast_or_rejected(ask, [look for _, look in call], submission, together=together) for call in calls)
     )
+    dead = {
+        call[0][1].judge.id: votes
+        for call, votes in zip(calls, cast_votes, strict=True)
+        if isinstance(votes, ModelRejected)
+    }
+    if len(dead) == len(judges):
+        raise next(iter(dead.values()))
     by_criterion: list[list[Vote]] = [[] for _ in looks]
     for call, votes in zip(calls, cast_votes, strict=True):
-        for (place, _), vote in zip(call, votes, strict=True):
-            by_criterion[place].append(vote)
+        for number, (place, look) in enumerate(call):
+            if isinstance(votes, ModelRejected):
+                by_criterion[place].append(error_vote(look, "infrastructure", str(votes), retryable=True))
+            else:
+                by_criterion[place].append(votes[number])
     return report_of(sheet, by_criterion, judges, rules, words=words_in(submission.text))
+
+
+async def _cast_or_rejected(
+    ask: Ask, looks: Sequence[Look], submission: Submission, *, together: bool
+) -> list[Vote] | ModelRejected:
+    """The votes of a judge, or the refusal that all its votes will meet."""
+    try:
+        return await cast(ask, looks, submission, together=together)
+    except ModelRejected as error:
+        return error
 
 
 def _calls(looks: Sequence[tuple[int, Look]], *, together: bool) -> list[list[tuple[int, Look]]]:
     """The looks, with the criterion each is at, by the call that they are part of."""
     if not together:
         return [[each] for each in looks]
-    calls: dict[tuple[bool, str], list[tuple[int, Look]]] = {}
+    calls: dict[tuple[bool, int, str], list[tuple[int, Look]]] = {}
     for place, look in looks:
-        calls.setdefault((look.backwards, look.judge.id), []).append((place, look))
+        calls.setdefault((look.backwards, look.repeat, look.judge.id), []).append((place, look))
     return list(calls.values())
 
 
@@ -152,15 +177,5 @@ def _notes(reports: Sequence[EnsembleCriterionReport], votes: Sequence[Sequence[
     notes: list[str] = []
     if coverage < LOW_COVERAGE:
         notes.append(f"only {coverage:.0%} of the rubric's weights could be assessed")
-    for judge_id, (failed, asked) in _failures(votes).items():
-        if failed * 2 > asked:
-            notes.append(f'judge "{judge_id}" failed in {failed} of {asked} calls; its votes are missing')
+    notes += absent(attendance(vote for each in votes for vote in each))
     return [*notes, *(report.note for report in reports if report.note is not None)]
-
-
-def _failures(votes: Sequence[Sequence[Vote]]) -> dict[str, tuple[int, int]]:
-    counts: dict[str, tuple[int, int]] = {}
-    for vote in (vote for each in votes for vote in each):
-        failed, asked = counts.get(vote.judge_id, (0, 0))
-        counts[vote.judge_id] = (failed + vote.is_error, asked + 1)
-    return counts

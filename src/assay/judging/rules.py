@@ -35,7 +35,10 @@ class Judge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """How a panel works. `seed` None shows the options in the order of the rubric."""
+    """How a panel works. `seed` None shows the options in the order of the rubric.
+
+    Every judge is asked `repeats` times about a criterion, with the options in another order each time.
+    """
 
     aggregation: str = "majority"
     ordinal_aggregation: str = "mean"
@@ -44,6 +47,7 @@ class Rules:
     seed: int | None = 0
     auto_na_option: bool = True
     llm_calls: Calls = "per_criterion"
+    repeats: int = 1
     min_votes: int = 0
     skip_failed: bool = False
     few_shot: FewShot | None = None
@@ -57,6 +61,8 @@ class Rules:
             raise ValueError(f'no shuffle is called "{self.shuffle}"; there is {", ".join(get_args(Shuffle))}')
         if self.llm_calls not in get_args(Calls):
             raise ValueError(f'llm_calls is "per_criterion" or "per_item", not "{self.llm_calls}"')
+        if self.repeats < 1:
+            raise ValueError(f"repeats must be at least 1, not {self.repeats}")
 
     def strategy(self, criterion: Criterion) -> str:
         """How votes on a criterion are aggregated: its own way, else the panel's for its kind."""

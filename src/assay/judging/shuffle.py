@@ -15,12 +15,16 @@ _BETWEEN = "\x1f"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seat:
-    """Who looks at what: a judge, by its name and its place in the panel, at a submission, by its text and its row."""
+    """Who looks at what: a judge, by its name and its place in the panel, at a submission, by its text and its row.
+
+    `repeat` counts how often the judge was asked before.
+    """
 
     item: str
     row: int
     judge: str
     rank: int
+    repeat: int = 0
 
 
 def shown_orders(
@@ -31,10 +35,11 @@ def shown_orders(
         return (tuple(range(len(seen.choices))),)
     if shuffle == "counterbalanced":
         declared = len(criterion.choices)
-        return (latin_row(declared, seat.row + seat.rank) + tuple(range(declared, len(seen.choices))),)
+        return (latin_row(declared, seat.row + seat.rank + seat.repeat) + tuple(range(declared, len(seen.choices))),)
     if shuffle == "direction" and criterion.kind == "ordinal":
-        return (scale_order(seen, seed=seed, row=seat.row, judge=seat.judge),)
-    order = option_order(seen, seed=seed, item=seat.item, judge=seat.judge)
+        upward = scale_order(seen, seed=seed, row=seat.row, judge=seat.judge, turns=seat.repeat)
+        return (upward,)
+    order = option_order(seen, seed=seed, item=seat.item, judge=seat.judge, repeat=seat.repeat)
     return (order, order[::-1]) if shuffle == "both_orders" else (order,)
 
 
@@ -60,15 +65,16 @@ def latin_row(size: int, row: int) -> tuple[int, ...]:
     return tuple((row + place) % size for place in range(size))
 
 
-def scale_order(criterion: Criterion, *, seed: int, row: int, judge: str) -> tuple[int, ...]:
+def scale_order(criterion: Criterion, *, seed: int, row: int, judge: str, turns: int = 0) -> tuple[int, ...]:
     """A scale upward or downward, with what abstains at its end; of two neighbouring rows each way comes once.
 
     Which of the two comes first is drawn, so that rows that alternate for other reasons do not follow the scale.
+    A judge that is asked again sees it the other way round: each of the `turns` reverses it.
     """
     options = range(len(criterion.choices))
     upward = sorted((n for n in options if not criterion.choices[n].na), key=lambda n: (criterion.choices[n].value, n))
     drawn = int(digest(_BETWEEN.join([str(seed), _asked(criterion), judge, str(row // 2)])), 16) % 2
-    shown = upward if (row + drawn) % 2 == 0 else upward[::-1]
+    shown = upward if (row + drawn + turns) % 2 == 0 else upward[::-1]
     return (*shown, *(n for n in options if criterion.choices[n].na))
 
 

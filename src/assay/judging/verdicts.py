@@ -37,7 +37,10 @@ class MultiChoiceJudgment(Value):
 
 
 class JudgeVote(Value):
-    """What one judge says of a binary criterion; an error is never a verdict."""
+    """What one judge says of a binary criterion; an error is never a verdict.
+
+    `repeat` counts how often the judge was asked before; `retryable` marks an error that may pass.
+    """
 
     judge_id: Text
     verdict: CriterionVerdict = Field(strict=False)
@@ -45,6 +48,8 @@ class JudgeVote(Value):
     weight: float = Field(default=1.0, allow_inf_nan=False, gt=0)
     error: VoteError | None = None
     reasoning: Text | None = None
+    repeat: int = Field(default=0, ge=0)
+    retryable: bool = False
 
     @property
     def is_error(self) -> bool:
@@ -55,7 +60,8 @@ class JudgeVote(Value):
 class MultiChoiceJudgeVote(Value):
     """What one judge says of a criterion with options; `shuffle_order[place]` is the option shown there.
 
-    `backwards` marks the second vote of a judge who was asked in both orders.
+    `backwards` marks the second vote of a judge who was asked in both orders; `repeat` counts how often the judge was
+    asked before; `retryable` marks an error that may pass.
     """
 
     judge_id: Text
@@ -70,6 +76,8 @@ class MultiChoiceJudgeVote(Value):
     reasoning: Text | None = None
     judgment: MultiChoiceJudgment | None = None
     backwards: bool = False
+    repeat: int = Field(default=0, ge=0)
+    retryable: bool = False
 
     @property
     def is_error(self) -> bool:
@@ -78,6 +86,18 @@ class MultiChoiceJudgeVote(Value):
 
 
 Vote = JudgeVote | MultiChoiceJudgeVote
+FIRST_LOOK = (0, False)
+
+
+def look_of(vote: Vote) -> tuple[int, bool]:
+    """Which look of its judge a vote comes from: how often the judge was asked before, and whether in reverse.
+
+    >>> look_of(JudgeVote(judge_id="a", verdict="MET")) == FIRST_LOOK
+    True
+    """
+    return vote.repeat, isinstance(vote, MultiChoiceJudgeVote) and vote.backwards
+
+
 Verdict = CriterionVerdict | MultiChoiceVerdict
 
 

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 from assay.judging.criteria import Criterion, CriterionKind, CriterionVerdict, check_strategy, same
 from assay.judging.verdicts import (
+    FIRST_LOOK,
     AggregatedMultiChoiceVerdict,
     JudgeVote,
     MultiChoiceJudgeVote,
     Vote,
     abstained,
     chosen,
+    look_of,
 )
 
 DEFAULTS: Mapping[CriterionKind, str] = {"binary": "majority", "ordinal": "mean", "nominal": "mode"}
@@ -36,10 +38,11 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class _Ballot:
-    """A vote that was cast: an option, or MET (1) and UNMET (0), and the judge's weight."""
+    """A vote that was cast: an option, or MET (1) and UNMET (0), the judge's weight, and its share of the judge."""
 
     index: int
     weight: float
+    head: float = 1.0
 
 
 def aggregate(
@@ -64,7 +67,7 @@ def decide(criterion: Criterion, votes: Sequence[Vote], strategy: str | None = N
     judged = _judged(criterion, votes)
     if not judged or len(judged) < min_votes:
         return Decision(verdict=_nobody(criterion, votes))
-    ballots = _doubled(judged) if name not in FIRST_ORDER and _twice(votes) else [each[0] for each in judged]
+    ballots = [each[0] for each in judged] if name in FIRST_ORDER else _shared(judged)
     if criterion.is_binary:
         return _BINARY[name](criterion, ballots)
     return _CHOICE[name](criterion, ballots)
@@ -92,7 +95,7 @@ def _picked(criterion: Criterion, vote: MultiChoiceJudgeVote) -> int | None:
 
 
 def _judged(criterion: Criterion, votes: Sequence[Vote]) -> list[list[_Ballot]]:
-    """The ballots of every judge that cast one: a single one, or that of the first order before its reverse."""
+    """The ballots of every judge that cast one: a single one, or that of the first look before the others."""
     judged = [
         [_Ballot(index, vote.weight) for vote in each if (index := cast_index(criterion, vote)) is not None]
         for each in _paired(votes)
@@ -101,7 +104,7 @@ def _judged(criterion: Criterion, votes: Sequence[Vote]) -> list[list[_Ballot]]:
 
 
 def opinions(criterion: Criterion, votes: Sequence[Vote]) -> list[Vote]:
-    """One vote a judge: of both orders the first, or its reverse where only that was cast.
+    """One vote a judge: of several looks the first that was cast.
 
     >>> votes = [JudgeVote(judge_id=j, verdict="MET") for j in ("a", "b")]
     >>> [vote.judge_id for vote in opinions(Criterion(requirement="Polite"), votes)]
@@ -113,33 +116,33 @@ def opinions(criterion: Criterion, votes: Sequence[Vote]) -> list[Vote]:
 
 
 def _paired(votes: Sequence[Vote]) -> list[list[Vote]]:
-    """The votes by judge, the first order before its reverse."""
-    paired = [[vote] for vote in votes if not _is_backwards(vote)]
-    for vote in votes:
-        if _is_backwards(vote):
-            own = next((each for each in paired if each[0].judge_id == vote.judge_id and len(each) == 1), None)
-            paired.append([vote]) if own is None else own.append(vote)
+    """The votes by judge, the first look before its reverse and its repeats."""
+    paired = [[vote] for vote in votes if look_of(vote) == FIRST_LOOK]
+    for vote in sorted((vote for vote in votes if look_of(vote) != FIRST_LOOK), key=look_of):
+        own = next(
+            (each for each in paired if each[0].judge_id == vote.judge_id and look_of(vote) not in map(look_of, each)),
+            None,
+        )
+        paired.append([vote]) if own is None else own.append(vote)
     return paired
 
 
-def _doubled(judged: Sequence[list[_Ballot]]) -> list[_Ballot]:
-    """Every judge twice at half weight; one that answered in one order only counts in full by that answer."""
-    return [
-        _Ballot(ballot.index, ballot.weight / 2) for each in judged for ballot in (each if len(each) > 1 else each * 2)
-    ]
-
-
-def _is_backwards(vote: Vote) -> bool:
-    return isinstance(vote, MultiChoiceJudgeVote) and vote.backwards
-
-
-def _twice(votes: Sequence[Vote]) -> bool:
-    return any(_is_backwards(vote) for vote in votes)
+def _shared(judged: Sequence[list[_Ballot]]) -> list[_Ballot]:
+    """Every look of every judge, each at its share of the judge: looks that gave no answer leave theirs to the rest."""
+    return [_Ballot(ballot.index, ballot.weight / len(each), head=1 / len(each)) for each in judged for ballot in each]
 
 
 def order_sensitive(criterion: Criterion, votes: Sequence[Vote]) -> bool:
     """Whether a judge gave two answers to one question, because its options stood in another order."""
-    return any(len({ballot.index for ballot in each}) > 1 for each in _judged(criterion, votes))
+    for each in _paired(votes):
+        said: dict[int, set[int]] = {}
+        for vote in each:
+            index = cast_index(criterion, vote)
+            if index is not None:
+                said.setdefault(vote.repeat, set()).add(index)
+        if any(len(answers) > 1 for answers in said.values()):
+            return True
+    return False
 
 
 def _nobody(criterion: Criterion, votes: Sequence[Vote]) -> PanelVerdict:
@@ -172,8 +175,8 @@ def _heads(criterion: Criterion, ballots: Sequence[_Ballot], weigh: Callable[[_B
     return _met(met > unmet)
 
 
-def _one(ballot: _Ballot) -> float:
-    return 1.0
+def _head(ballot: _Ballot) -> float:
+    return ballot.head
 
 
 def _weight(ballot: _Ballot) -> float:
@@ -210,12 +213,8 @@ def _values(criterion: Criterion, ballots: Iterable[_Ballot]) -> list[float]:
     return sorted(criterion.choices[ballot.index].value for ballot in ballots)
 
 
-def _mean(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
-    return _snapped(criterion, _within(math.fsum(_values(criterion, ballots)) / len(ballots), criterion, ballots))
-
-
-def _weighted_mean(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
-    pairs = sorted((criterion.choices[ballot.index].value, ballot.weight) for ballot in ballots)
+def _mean(criterion: Criterion, ballots: Sequence[_Ballot], weigh: Callable[[_Ballot], float] = _head) -> Decision:
+    pairs = sorted((criterion.choices[ballot.index].value, weigh(ballot)) for ballot in ballots)
     total = math.fsum(weight for _, weight in pairs)
     mean = math.fsum(value * weight for value, weight in pairs) / total
     return _snapped(criterion, _within(mean, criterion, ballots))
@@ -228,9 +227,14 @@ def _within(mean: float, criterion: Criterion, ballots: Sequence[_Ballot]) -> fl
 
 
 def _median(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
-    values = _values(criterion, ballots)
-    half = len(values) // 2
-    return _snapped(criterion, values[half] if len(values) % 2 else (values[half - 1] + values[half]) / 2)
+    """The value with half of the panel on either side; halfway where two values part it evenly."""
+    pairs = sorted((criterion.choices[ballot.index].value, ballot.head) for ballot in ballots)
+    half = math.fsum(head for _, head in pairs) / 2
+    place = 0
+    while not same(below := math.fsum(head for _, head in pairs[: place + 1]), half) and below < half:
+        place += 1
+    value = pairs[place][0]
+    return _snapped(criterion, (value + pairs[place + 1][0]) / 2 if same(below, half) else value)
 
 
 def _most(criterion: Criterion, ballots: Sequence[_Ballot], weigh: Callable[[_Ballot], float]) -> Decision:
@@ -252,7 +256,7 @@ def _highest(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
 
 
 def _mode(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
-    return _most(criterion, ballots, _one)
+    return _most(criterion, ballots, _head)
 
 
 def _unanimous(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
@@ -272,7 +276,7 @@ def _called(criterion: Criterion) -> str:
 
 _Strategy = Callable[[Criterion, Sequence[_Ballot]], Decision]
 _BINARY: Mapping[str, _Strategy] = {
-    "majority": lambda criterion, ballots: _heads(criterion, ballots, _one),
+    "majority": lambda criterion, ballots: _heads(criterion, ballots, _head),
     "weighted": lambda criterion, ballots: _heads(criterion, ballots, _weight),
     "unanimous": _all_met,
     "any": _any_met,
@@ -282,7 +286,7 @@ _BINARY: Mapping[str, _Strategy] = {
 _CHOICE: Mapping[str, _Strategy] = {
     "mean": _mean,
     "median": _median,
-    "weighted_mean": _weighted_mean,
+    "weighted_mean": lambda criterion, ballots: _mean(criterion, ballots, _weight),
     "mode": _mode,
     "weighted_mode": lambda criterion, ballots: _most(criterion, ballots, _weight),
     "min": _lowest,
@@ -292,7 +296,7 @@ _CHOICE: Mapping[str, _Strategy] = {
     "best": _by_sign(_highest, _lowest),
 }
 FIRST_ORDER = ("min", "max", "unanimous", "any", "worst", "best")
-"""Strategies that one answer decides: a second look would only make them more extreme."""
+"""Strategies that one answer decides: further looks of a judge would only make them more extreme."""
 LENIENT_ON_FAULTS = ("min", "unanimous")
 """Strategies that sound strict, and let a fault pass when a single judge does."""
 
@@ -324,5 +328,5 @@ def agreement_with(criterion: Criterion, votes: Sequence[Vote], verdict: PanelVe
 
 
 def _cast(criterion: Criterion, votes: Sequence[Vote]) -> list[int]:
-    """One answer a judge: that of the first order, which nobody agrees with by agreeing with himself."""
+    """One answer a judge: that of the first look, which nobody agrees with by agreeing with himself."""
     return [each[0].index for each in _judged(criterion, votes)]

@@ -9,6 +9,8 @@ from assay.types import Failure, Reply, Request
 
 REJECTED = frozenset({401, 403, 404})
 """Key, permission, address or model name: the next call would be refused as well."""
+HOPELESS_AFTER = 10
+"""After so many failures in a row, asking on would only waste time and money."""
 
 
 class Client(Protocol):

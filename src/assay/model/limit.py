@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from assay.model.client import REJECTED, CallError, Client
+from assay.model.client import HOPELESS_AFTER, REJECTED, CallError, Client
 from assay.types import Reply, Request
 
 CAUTIOUS = 10
@@ -74,6 +74,8 @@ class Limited:
         self._allowed = min(CAUTIOUS, limits.concurrent)
         self._proven = False
         self._answered_before = proven
+        self._rejected = 0
+        self._closed: CallError | None = None
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._halved_at = -HALVE_EVERY_S
         self._requests = Pace(limits.requests_per_minute) if limits.requests_per_minute else None
@@ -94,9 +96,8 @@ class Limited:
         except CallError as error:
             if error.status == 429:
                 self._halve()
-            elif error.status == 401 or (error.status in REJECTED and not (self._proven or self._answered_before)):
-                # nobody else needs to find out: those who wait for a slot are not let in
-                self._allowed = 0
+            elif error.status in REJECTED:
+                self._count_rejection(error)
             raise
         else:
             self._succeeded()
@@ -128,7 +129,21 @@ class Limited:
         if self._tokens is not None:
             self._tokens.give_back(guess)
 
+    def _count_rejection(self, error: CallError) -> None:
+        """Where all calls are refused nobody else needs to find out: who waits, or comes later, is told the same."""
+        self._rejected += 1
+        answered = self._proven or self._answered_before
+        if error.status == 401 or not answered or self._rejected >= HOPELESS_AFTER:
+            self._closed = error
+            self._allowed = 0
+            for turn in self._waiting:
+                if not turn.done():
+                    turn.set_exception(_same(error))
+            self._waiting.clear()
+
     async def _enter(self) -> None:
+        if self._closed is not None:
+            raise _same(self._closed)
         if self.in_flight < self._allowed and not self._waiting:
             self.in_flight += 1
             return
@@ -138,7 +153,8 @@ class Limited:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._leave()
+                if turn.exception() is None:
+                    self._leave()
             else:
                 # an admission in the same moment may have taken it out already
                 with contextlib.suppress(ValueError):
@@ -157,6 +173,9 @@ class Limited:
                 turn.set_result(None)
 
     def _succeeded(self) -> None:
+        self._rejected = 0
+        if self._closed is not None:
+            return
         if not self._proven:
             self._proven = True
             self._allowed = self.full
@@ -165,9 +184,14 @@ class Limited:
 
     def _halve(self) -> None:
         moment = time.monotonic()
-        if moment - self._halved_at >= HALVE_EVERY_S:
+        if moment - self._halved_at >= HALVE_EVERY_S and self._closed is None:
             self._halved_at = moment
             self._allowed = max(1, self._allowed // 2)
+
+
+def _same(error: CallError) -> CallError:
+    """The same refusal for another call."""
+    return CallError(error.failure, status=error.status)
 
 
 def estimate_tokens(request: Request) -> float:

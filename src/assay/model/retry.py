@@ -6,11 +6,9 @@ import asyncio
 import random
 from dataclasses import dataclass
 
-from assay.model.client import REJECTED, CallError, Client, ModelRejected
+from assay.model.client import HOPELESS_AFTER, REJECTED, CallError, Client, ModelRejected
 from assay.types import Reply, Request
 
-HOPELESS_AFTER = 10
-"""Stop the run when this many calls have failed and none has ever succeeded."""
 LOST_AFTER = 100
 """Stop the run when this many calls in a row have failed at an endpoint that did answer once."""
 

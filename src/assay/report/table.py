@@ -77,7 +77,8 @@ def _scorer_table(scorer: ScorerReport) -> RenderableType:
         _add_metric(table, metric, _heading(metric, scorer.metrics), notes)
     shown: RenderableType = Trimmed(table) if scorer.metrics else Text("  no metrics asked for", style="dim")
     below = (Text(f"({mark}) {clean(note)}", style="dim") for note, mark in notes.items())
-    return Group(head, shown, *below, *_disputes(scorer))
+    told = (Text(f"note: {clean(note)}", style="yellow") for note in (scorer.detail or {}).get("warnings", ()))
+    return Group(head, shown, *below, *_disputes(scorer), *told)
 
 
 def _heading(metric: MetricReport, metrics: Sequence[MetricReport]) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import secrets
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -20,6 +19,7 @@ from assay.engine.prepare import Options, Plan
 from assay.engine.progress import Listener, Progress, silent
 from assay.engine.session import run_task
 from assay.errors import SpecError
+from assay.judging.attendance import absent, attendance
 from assay.judging.length import words_in
 from assay.judging.outcome import outcome_of, report_from
 from assay.judging.panel import grade
@@ -40,6 +40,7 @@ from assay.spec.fields import ScorerSpec
 from assay.spec.task import Definition, Task
 from assay.store import runs
 from assay.store.evidence import StoredSample, stored_samples
+from assay.store.settings import shuffle_seed
 from assay.store.store import Store, default_location, open_store
 from assay.types import Ask, Failure, Rows, RunReport, Score
 
@@ -86,12 +87,8 @@ class EvalRunner:
         return self._config.experiment_name or self._dataset.name or "rubric"
 
     def _seed(self, store: Store) -> int | None:
-        """The grader's seed; one that was not set is drawn once and found again by later runs of the same name."""
-        if not self._grader.seed_was_drawn:
-            return self._grader.seed
-        before = runs.latest_named(store, self._task)
-        drawn = None if before is None else orjson.loads(before.spec).get("shuffle_seed")
-        return drawn if isinstance(drawn, int) else secrets.randbits(32)
+        """The grader's seed; one that was not set is that of the store, so that a later run asks the same questions."""
+        return shuffle_seed(store) if self._grader.seed_was_drawn else self._grader.seed
 
     def _plan(self, rules: Rules) -> Plan:
         panel = _Panel(type="rubric_batch", key="rubric")
@@ -136,12 +133,7 @@ class EvalRunner:
         record = runs.find(store, report.run)
         results = tuple(self._item(stored, rules) for stored in stored_samples(store, record.rows_of))
         graded = [each for result in results if result.report is not None for each in result.report.report]
-        failures = _judge_failures(graded)
-        warnings = tuple(
-            f'judge "{judge}" failed in {failed} of {asked} calls'
-            for judge, (failed, asked) in failures.items()
-            if failed * 2 > asked
-        )
+        attended = attendance(vote for each in graded for vote in each.votes)
         usage = report.usage
         return EvalResult(
             run=report.run,
@@ -154,8 +146,8 @@ class EvalRunner:
             n_order_sensitive=sum(each.order_sensitive for each in graded),
             mean_score=next(iter(report.scorers[0].metrics[0].result.values.values())),
             mean_continuous=_continuous(results, rules),
-            judge_failures=failures,
-            warnings=warnings,
+            judge_failures={judge: (found.failed, found.asked) for judge, found in attended.items()},
+            warnings=tuple(absent(attended)),
             store=location,
         )
 
@@ -306,11 +298,3 @@ def _continuous(results: Sequence[ItemResult], rules: Rules) -> float | None:
             verdicts = [each.verdict for each in result.report.report]
             scores.append(total(criteria, verdicts, scoring, words=words_in(result.item.submission)).score)
     return mean_of(scores)
-
-
-def _judge_failures(reports: Sequence[Any]) -> dict[str, tuple[int, int]]:
-    counts: dict[str, tuple[int, int]] = {}
-    for vote in (vote for report in reports for vote in report.votes):
-        failed, asked = counts.get(vote.judge_id, (0, 0))
-        counts[vote.judge_id] = (failed + vote.is_error, asked + 1)
-    return counts

@@ -61,6 +61,7 @@ class CriterionGrader:
         min_coverage: float = 0.0,
         score_value: ScoreValueRule = "snapped",
         on_failed_criterion: str = "fail",
+        repeats: int = 1,
     ) -> None:
         if on_failed_criterion not in ("fail", "skip"):
             raise SpecError(f'on_failed_criterion is "fail" or "skip", not "{on_failed_criterion}"')
@@ -82,6 +83,7 @@ class CriterionGrader:
                 seed=self.seed,
                 auto_na_option=auto_na_option,
                 llm_calls=llm_calls,
+                repeats=repeats,
                 min_votes=min_votes,
                 skip_failed=on_failed_criterion == "skip",
                 few_shot=_few_shot(few_shot_config, training_data),
@@ -102,8 +104,9 @@ class CriterionGrader:
             self._warn(
                 "a length penalty is taken from normalized scores only: normalize=False leaves it without effect"
             )
-        if len(self.judges) % 2 == 0:
-            self._warn("a panel with an even number of judges can end in ties, which go to the lower score")
+        if len(self.judges) * repeats % 2 == 0:
+            what = "judges" if repeats == 1 else "votes"
+            self._warn(f"a panel with an even number of {what} can end in ties, which go to the lower score")
 
     async def grade(
         self,

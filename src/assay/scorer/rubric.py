@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import orjson
 from pydantic import Field, field_validator, model_validator
 
 from assay.errors import SpecError
+from assay.judging.attendance import absent, attendance_in
 from assay.judging.outcome import outcome_of, value_names
 from assay.judging.panel import grade
 from assay.judging.question import Submission
@@ -20,7 +22,7 @@ from assay.judging.sheet import Sheet, sheet_from_file, sheet_from_text, sheet_o
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import CannotAssess, ScoreValueRule, Scoring, total
 from assay.judging.verdicts import MultiChoiceVerdict, read_verdict
-from assay.registry import Kind
+from assay.registry import Kind, Said
 from assay.scorer.common import SHARE, STAGE, TextScorer, looked_at
 from assay.spec.fields import Located, Settings, Template
 from assay.spec.project import project_folder
@@ -55,7 +57,7 @@ class RubricScorer(TextScorer):
     ordinal_aggregation: str = "mean"
     nominal_aggregation: str = "mode"
     shuffle: bool | Shuffle = True
-    seed: int = 0
+    seed: int | None = None
     auto_na_option: bool = True
     cannot_assess: CannotAssess = "skip"
     partial_credit: float = Field(default=0.5, ge=0, le=1)
@@ -77,8 +79,6 @@ class RubricScorer(TextScorer):
 
     @model_validator(mode="after")
     def _can_work(self) -> RubricScorer:
-        if self.repeats != 1:
-            raise ValueError(f"repeats: {self.repeats} is not available in this version")
         check_panel([judge.value for judge in self.judges])
         _ = self.rules
         return self
@@ -96,9 +96,10 @@ class RubricScorer(TextScorer):
             ordinal_aggregation=self.ordinal_aggregation,
             nominal_aggregation=self.nominal_aggregation,
             shuffle="random" if isinstance(self.shuffle, bool) else self.shuffle,
-            seed=self.seed if self.shuffle else None,
+            seed=(self.seed or 0) if self.shuffle else None,
             auto_na_option=self.auto_na_option,
             llm_calls=self.llm_calls,
+            repeats=self.repeats,
             min_votes=self.min_votes,
             skip_failed=self.on_failed_criterion == "skip",
             scoring=Scoring(
@@ -108,6 +109,17 @@ class RubricScorer(TextScorer):
                 score_value=self.score_value,
             ),
         )
+
+    def wants_seed(self) -> bool:
+        """An unset seed is that of the store, so that a rerun asks the same questions."""
+        return bool(self.shuffle) and self.seed is None
+
+    def with_seed(self, seed: int) -> Self:
+        """The same panel with the store's seed."""
+        made = self.model_copy(update={"seed": seed})
+        # a copy brings along what was computed for the original
+        made.__dict__.pop("rules", None)
+        return made
 
     def content_digest(self) -> str | None:
         """A digest of the rubric, which may stand in a file of its own."""
@@ -159,9 +171,7 @@ async def judge_by_rubric(settings: RubricScorer, rows: Rows, ask: Ask) -> Score
     outcome = outcome_of(report, sheet, settings.type)
     if isinstance(outcome, Failure) or truth is None:
         return outcome
-    return Score(
-        scorer=outcome.scorer, values={**outcome.values, **truth[0]}, metadata={**outcome.metadata, **truth[1]}
-    )
+    return replace(outcome, values={**outcome.values, **truth[0]}, metadata={**outcome.metadata, **truth[1]})
 
 
 def _truth(settings: RubricScorer, rows: Rows) -> tuple[dict[str, float], Mapping[str, Any]] | Failure | None:
@@ -186,9 +196,16 @@ def _truth(settings: RubricScorer, rows: Rows) -> tuple[dict[str, float], Mappin
     return ({} if score is None else {"truth_score": score}), labels
 
 
+def _absent(_settings: RubricScorer, said: Iterable[Said]) -> Mapping[str, Any] | None:
+    """Judges that could mostly not be asked or read, in words."""
+    notes = absent(attendance_in(metadata for _, metadata, _ in said if metadata is not None))
+    return {"warnings": notes} if notes else None
+
+
 KIND = Kind(
     settings=RubricScorer,
     function=judge_by_rubric,
     live=True,
+    detail=_absent,
     ranges={"score": SHARE, "coverage": SHARE, "truth_score": SHARE},
 )

@@ -83,6 +83,14 @@ class ScorerSpec(Settings):
         """A digest of what decides the scores and stands in a file of its own; None when nothing does."""
         return None
 
+    def wants_seed(self) -> bool:
+        """Does the scorer draw something by a seed that its file leaves open?"""
+        return False
+
+    def with_seed(self, seed: int) -> Self:
+        """The same scorer with the seed that its file leaves open."""
+        return self
+
 
 class MetricSpec(Settings):
     """What every metric accepts."""

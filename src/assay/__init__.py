@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.engine.api import check, run
+    from assay.engine.api import check, run, run_evaluation
     from assay.engine.compare import compare
     from assay.engine.result import Result
     from assay.errors import AssayError, Interrupted, Problem, RunError, SpecError
@@ -32,6 +32,7 @@ __all__ = [
     "check",
     "compare",
     "run",
+    "run_evaluation",
 ]
 
 _HOMES = {
@@ -46,6 +47,7 @@ _HOMES = {
     "check": "engine.api",
     "compare": "engine.compare",
     "run": "engine.api",
+    "run_evaluation": "engine.api",
 }
 
 

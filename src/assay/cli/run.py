@@ -11,7 +11,7 @@ import click
 from assay.cli.options import FILE, config_values, console, json_option, max_failures_option, money, shown, store_option
 
 if TYPE_CHECKING:
-    from assay.types import RunReport
+    from assay.types import EvaluationReport, RunReport
 
 
 @click.command("run")
@@ -61,11 +61,12 @@ if TYPE_CHECKING:
     help="Start anew, asking models again, instead of reusing or resuming an earlier run of the same content.",
 )
 @click.option("--allow-outside", is_flag=True, help="Let files lie outside the project folder.")
+@click.option("--gate", is_flag=True, help="Exit with 1 when a policy of the run file fails.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @store_option
 @json_option
-def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, store: str | None, **given: Any) -> int:
-    """Run the task in FILE and print its numbers with their intervals.
+def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, gate: bool, **given: Any) -> int:
+    """Run the task, evaluation or run file FILE and print its numbers with their intervals.
 
     Results are kept in the project's store as they are made. Stopping (Ctrl-C, a crash, a power cut) loses nothing:
     the same command goes on where it stopped, and once finished reuses what it has.
@@ -76,28 +77,78 @@ def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, stor
       assay run task.yaml --model openai/gpt-5-mini --limit 20 --max-cost 0.50
       assay run task.yaml --dataset answers.jsonl
       assay run task.yaml --config answer_column=label --json
+      assay run run.yaml --gate
     """
     from assay.cli.progress import watch
-    from assay.engine.api import run_file
+    from assay.engine.api import is_evaluation, run_evaluation_file, run_file
     from assay.engine.prepare import Options
 
-    options = Options(store=store, **given)
+    options = Options(**given)
+    several = is_evaluation(file)
+    if gate and not several:
+        raise click.UsageError(f"--gate goes by the policies of a run file, and {file.name} is none; see `assay gate`")
     with watch(enabled=not quiet) as listener:
-        report, notes = run_file(file, options, listener=listener)
+        if several:
+            evaluation, notes = run_evaluation_file(file, options, given=_set_by_hand(), listener=listener)
+        else:
+            report, notes = run_file(file, options, listener=listener)
     if not quiet:
         for note in notes:
             click.echo(f"note: {shown(str(note))}", err=True)
+    if several:
+        show_evaluation(evaluation, as_json=as_json)
+        return evaluation_verdict(evaluation, max_failures, gate=gate)
     show(report, as_json=as_json)
     return verdict(report, max_failures)
 
 
-def verdict(report: RunReport, max_failures: float) -> int:
+def _set_by_hand() -> frozenset[str]:
+    """The options that stand on the command line, as opposed to those that have their defaults."""
+    context = click.get_current_context()
+    by_default = (click.core.ParameterSource.DEFAULT, click.core.ParameterSource.DEFAULT_MAP)
+    return frozenset(name for name in context.params if context.get_parameter_source(name) not in by_default)
+
+
+def evaluation_verdict(evaluation: EvaluationReport, max_failures: float, *, gate: bool) -> int:
+    """The exit code of an evaluation: 3 when a specification failed, 1 when a policy did and `gate` is set."""
+    codes = [3 for each in evaluation.specifications if each.error is not None]
+    codes += [
+        verdict(each.report, max_failures, name=f"{each.key}: ")
+        for each in evaluation.specifications
+        if each.report is not None
+    ]
+    if gate and not evaluation.policies:
+        raise click.UsageError("--gate goes by policies, and the run file has none")
+    failed = gate and not all(each.passed for each in evaluation.policies)
+    return 3 if 3 in codes else 1 if failed else 0
+
+
+def show_evaluation(evaluation: EvaluationReport, *, as_json: bool) -> None:
+    """Print the numbers of an evaluation for a person or for a machine."""
+    if as_json:
+        from assay.report.evaluation import evaluation_document
+
+        _print_json(evaluation_document(evaluation))
+        return
+    from assay.report.evaluation import evaluation_table
+
+    console().print(evaluation_table(evaluation))
+
+
+def _print_json(document: Any) -> None:
+    import orjson
+
+    sys.stdout.buffer.write(orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def verdict(report: RunReport, max_failures: float, *, name: str = "") -> int:
     """The exit code of a finished run, with a word about why it is not 0."""
     from assay.engine.api import failed_share
 
     if report.status == "partial":
         click.echo(
-            f"partial: --max-cost was reached after {report.n_samples:,} samples; "
+            f"{name}partial: --max-cost was reached after {report.n_samples:,} samples; "
             "the same command with a higher limit goes on from there",
             err=True,
         )
@@ -105,7 +156,7 @@ def verdict(report: RunReport, max_failures: float) -> int:
     share = failed_share(report)
     if share > max_failures:
         click.echo(
-            f"{share:.1%} of the scores failed, more than --max-failures {max_failures:g}: "
+            f"{name}{share:.1%} of the scores failed, more than --max-failures {max_failures:g}: "
             f"`assay samples {report.run} --failed` shows them",
             err=True,
         )
@@ -116,12 +167,9 @@ def verdict(report: RunReport, max_failures: float) -> int:
 def show(report: RunReport, *, as_json: bool) -> None:
     """Print a run's numbers for a person or for a machine."""
     if as_json:
-        import orjson
-
         from assay.report.document import run_document
 
-        sys.stdout.buffer.write(orjson.dumps(run_document(report), option=orjson.OPT_INDENT_2) + b"\n")
-        sys.stdout.buffer.flush()
+        _print_json(run_document(report))
         return
     from assay.report.table import run_table
 

@@ -15,7 +15,7 @@ from assay.errors import Problem
 from assay.spec.environment import environment_of
 from assay.spec.project import project_folder
 from assay.store.store import default_location, open_store
-from assay.types import RunReport
+from assay.types import EvaluationReport, RunReport
 
 if TYPE_CHECKING:
     from assay.engine.planning import RunPlan
@@ -32,6 +32,41 @@ def run_file(path: Path, options: Options, *, listener: Listener = silent) -> tu
         return report, (*plan.loaded.notes, *(Problem(message=note) for note in dict.fromkeys(changed)))
     finally:
         store.close()
+
+
+def is_evaluation(path: Path) -> bool:
+    """Whether a file holds specifications to be run together: an evaluation, or a run file."""
+    from assay.spec.kind import kind_of
+    from assay.spec.load import read_document
+
+    return kind_of(read_document(path, strict=False, allow_outside=True).data) in ("evaluation", "run")
+
+
+def run_evaluation_file(
+    path: Path, options: Options, *, given: frozenset[str] = frozenset(), listener: Listener = silent
+) -> tuple[EvaluationReport, tuple[Problem, ...]]:
+    """Run every specification of a run file; `given` names the options that beat what the file says."""
+    from assay.engine.evaluation import Evaluating
+    from assay.engine.specifications import prepare_run
+
+    known = registry()
+    prepared = prepare_run(path, known, options, given)
+    store = open_store(options.store or default_location(prepared.run.document.root))
+    try:
+        report = Evaluating(prepared, known, store, listener).run()
+    finally:
+        store.close()
+    notes = (*prepared.run.notes, *(note for step in prepared.steps for note in step.loaded.notes))
+    return report, tuple(dict.fromkeys(notes))
+
+
+def run_evaluation(path: str | Path, *, config: Mapping[str, Any] | None = None, **more: Any) -> EvaluationReport:
+    """Run an evaluation or a run file and give all of its numbers; the same as `assay run`.
+
+    More options by name: `model`, `limit`, `store`, `seed`, `fresh`, `allow_outside`, `max_cost`, `max_concurrency`,
+    `cache_policy`; each beats what the file says.
+    """
+    return run_evaluation_file(Path(path), Options(config=config or {}, **more), given=frozenset(more))[0]
 
 
 def run(

@@ -21,12 +21,16 @@ class Purse:
     A call that may cost more than what is left waits for those in flight, which mostly cost less than they might.
     """
 
-    def __init__(self, limit_usd: Decimal, *, spent_usd: Decimal) -> None:
+    def __init__(self, limit_usd: Decimal, *, spent_usd: Decimal = Decimal(0)) -> None:
         self._limit = limit_usd
         self._spent = spent_usd
         self._promised = Decimal(0)
         self._in_flight = 0
         self._settled = asyncio.Condition()
+
+    def note_spent(self, paid_usd: Decimal) -> None:
+        """Money that an earlier process has paid for the same work."""
+        self._spent += paid_usd
 
     async def promise(self, most_usd: Decimal) -> None:
         """Set money aside for a call; raises BudgetReached when it is not there and will not come back."""

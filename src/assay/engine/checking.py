@@ -9,12 +9,14 @@ from typing import Any
 
 from assay.dataset.open import first_rows
 from assay.engine.prepare import Options, inspect_task
+from assay.engine.specifications import inspect_steps
 from assay.errors import Problem, SpecError
 from assay.registry import Registry
 from assay.spec import kind_of, load_dataset
 from assay.spec.load import read_document
 from assay.spec.model import load_model
 from assay.spec.project import project_folder, yaml_files
+from assay.spec.run_file import load_run
 
 
 @dataclass(slots=True)
@@ -66,6 +68,10 @@ def _check(path: Path, known: Registry, options: Options, found: Checked, *, nam
     elif kind == "model":
         found.notes += document.notes
         load_model(path, strict=False)
+    elif kind in ("evaluation", "run"):
+        run = load_run(path, config=options.config, strict=False, allow_outside=options.allow_outside)
+        found.problems += [*run.problems, *inspect_steps(run, known, options)[1]]
+        found.notes += run.notes
     elif kind in ("task", None) or named:
         loaded, _, problems = inspect_task(path, known, options, strict=False)
         found.problems += problems

@@ -41,8 +41,7 @@ class Ended:
 
 def run_live(plan: Plan, store: Store, record: RunRecord, listener: Listener) -> Ended:
     """Ask the models about every cell that is not done; what is answered is committed whatever happens."""
-    evidence.drop_retryable(store, record.no)
-    return in_event_loop(_run(plan, store, record, listener))
+    return in_event_loop(answer_all(plan, store, record, listener))
 
 
 def in_event_loop(work: Coroutine[Any, Any, Result]) -> Result:
@@ -66,13 +65,18 @@ def in_event_loop(work: Coroutine[Any, Any, Result]) -> Result:
         gc.unfreeze()
 
 
-async def _run(plan: Plan, store: Store, record: RunRecord, listener: Listener) -> Ended:
+async def answer_all(
+    plan: Plan, store: Store, record: RunRecord, listener: Listener, purse: Purse | None = None
+) -> Ended:
+    """The same in an event loop that runs already; several runs may pay from one purse."""
+    evidence.drop_retryable(store, record.no)
     options = plan.options
     # an unfinished run keeps what it paid for, even when it was told not to trust older replies
     memory = RunMemory(store, record.no, "update" if options.fresh else options.cache_policy)
-    purse = None
-    if options.max_cost is not None:
-        purse = Purse(options.max_cost, spent_usd=_spent(store, record.no))
+    if purse is None and options.max_cost is not None:
+        purse = Purse(options.max_cost)
+    if purse is not None:
+        purse.note_spent(_spent(store, record.no))
     models = Models(
         plan.connections,
         memory,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import orjson
 
 from assay.engine.conclude import conclude
@@ -15,9 +17,55 @@ from assay.store.runs import NewRun, RunRecord, Status
 from assay.store.store import Store
 from assay.types import RunReport
 
+if TYPE_CHECKING:
+    from assay.engine.budget import Purse
+    from assay.engine.live_run import Ended
+
 
 def run_task(plan: Plan, store: Store, *, listener: Listener = silent) -> RunReport:
     """Run a prepared task to its end and give its numbers; an unfinished run goes on where it stopped."""
+    begun = _begin(plan, store)
+    if isinstance(begun, RunReport):
+        return begun
+    try:
+        if not plan.is_live:
+            run_recorded(plan, store, begun, listener)
+            return conclude(plan.loaded, store, begun, n_cached=begun.cursor)
+        from assay.engine.live_run import run_live
+
+        return _concluded(plan, store, begun, run_live(plan, store, begun, listener))
+    except KeyboardInterrupt as stop:
+        _put_down(store, begun, "interrupted")
+        done = evidence.count_samples(store, begun.no)
+        raise Interrupted(
+            f"stopped: {done:,} samples of run {begun.id} are kept; the same command goes on from there"
+        ) from stop
+    except (RunError, SpecError):
+        _put_down(store, begun, "failed")
+        raise
+
+
+async def answer_task(plan: Plan, store: Store, *, listener: Listener, purse: Purse | None) -> RunReport:
+    """The same for a task that asks models, beside others in one event loop; they may pay from one purse."""
+    from asyncio import CancelledError
+
+    from assay.engine.live_run import answer_all
+
+    begun = _begin(plan, store)
+    if isinstance(begun, RunReport):
+        return begun
+    try:
+        return _concluded(plan, store, begun, await answer_all(plan, store, begun, listener, purse))
+    except CancelledError:
+        _put_down(store, begun, "interrupted")
+        raise
+    except (RunError, SpecError):
+        _put_down(store, begun, "failed")
+        raise
+
+
+def _begin(plan: Plan, store: Store) -> RunRecord | RunReport:
+    """The run to work on, owned by this process; or its numbers when an earlier one has done all of it."""
     if len(plan.loaded.scorers) >= MAX_SLOTS:
         raise SpecError(f"a task may have at most {MAX_SLOTS - 1} scorers")
     before = None if plan.options.fresh else runs.latest_of(store, plan.identity)
@@ -25,31 +73,12 @@ def run_task(plan: Plan, store: Store, *, listener: Listener = silent) -> RunRep
         record = runs.start(store, _new_run(plan), evidence=before.rows_of)
         return conclude(plan.loaded, store, record, n_cached=evidence.count_samples(store, record.rows_of))
     if before is None or before.status == "completed":
-        record = runs.start(store, _new_run(plan))
-    else:
-        record = runs.claim(store, before)
-    return _finish(plan, store, record, listener)
+        return runs.start(store, _new_run(plan))
+    return runs.claim(store, before)
 
 
-def _finish(plan: Plan, store: Store, record: RunRecord, listener: Listener) -> RunReport:
-    """Do what is left of a run that this process owns."""
-    try:
-        if not plan.is_live:
-            run_recorded(plan, store, record, listener)
-            return conclude(plan.loaded, store, record, n_cached=record.cursor)
-        from assay.engine.live_run import run_live
-
-        ended = run_live(plan, store, record, listener)
-        return conclude(plan.loaded, store, record, n_cached=ended.cached, status=ended.status)
-    except KeyboardInterrupt as stop:
-        _put_down(store, record, "interrupted")
-        done = evidence.count_samples(store, record.no)
-        raise Interrupted(
-            f"stopped: {done:,} samples of run {record.id} are kept; the same command goes on from there"
-        ) from stop
-    except (RunError, SpecError):
-        _put_down(store, record, "failed")
-        raise
+def _concluded(plan: Plan, store: Store, record: RunRecord, ended: Ended) -> RunReport:
+    return conclude(plan.loaded, store, record, n_cached=ended.cached, status=ended.status)
 
 
 def _put_down(store: Store, record: RunRecord, status: Status) -> None:

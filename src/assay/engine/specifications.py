@@ -1,0 +1,258 @@
+"""From a run file to specifications that can start: all are checked before anything is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.engine.prepare import ModelReference, Options, Plan, Results, inspect_loaded, prepare_loaded
+from assay.errors import Problem, SpecError
+from assay.registry import Registry
+from assay.spec import LoadedTask
+from assay.spec.assemble import task_of
+from assay.spec.nearest import listing, nearest
+from assay.spec.run_file import LoadedRun, LoadedSpecification, find_task, load_run, with_trials
+
+if TYPE_CHECKING:
+    from assay.spec.evaluation import RepeatedInput, RunConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A specification with its task loaded; `plan` is None while it waits for the result of another.
+
+    `runs` is how often it is run; `repeats_of` is the specification that it runs again to see how much it varies.
+    """
+
+    key: str
+    specification: LoadedSpecification
+    loaded: LoadedTask
+    options: Options
+    plan: Plan | None
+    runs: int = 1
+    repeats_of: str | None = None
+
+    @property
+    def after(self) -> str | None:
+        """The specification whose result this one reads."""
+        return self.loaded.result_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """An evaluation that is ready to run, its steps in an order in which each finds what it reads."""
+
+    run: LoadedRun
+    steps: tuple[Step, ...]
+    options: Options
+
+
+def prepare_run(path: Path, registry: Registry, options: Options, given: frozenset[str]) -> Prepared:
+    """Everything that an evaluation needs, or a SpecError with all that is wrong; `given` names the options set."""
+    run = load_run(path, config=options.config, strict=True, allow_outside=options.allow_outside)
+    if run.problems:
+        raise SpecError(run.problems)
+    if run.evaluation is None:
+        raise SpecError(f'{path.name} only defines things: add "evaluation" to run something')
+    if options.dataset is not None:
+        raise SpecError("--dataset does not go with an evaluation: its tasks name their datasets")
+    options = _with_run_config(options, run.run_config, given)
+    steps, problems = inspect_steps(run, registry, options, given)
+    if options.model is not None and not any(step.options.model is options.model for step in steps):
+        message = (
+            f"--model {options.model}: no specification is without a model of its own, so this would change nothing"
+        )
+        problems.append(Problem(message=message))
+    if problems:
+        raise SpecError(problems)
+    return Prepared(run=run, steps=_planned(_in_order(steps), run, registry), options=options)
+
+
+def _planned(steps: Sequence[Step], run: LoadedRun, registry: Registry) -> tuple[Step, ...]:
+    """The steps with their plans, but for those that wait for a result; all that is wrong comes at once."""
+    planned: list[Step] = []
+    problems: list[Problem] = []
+    for step in steps:
+        try:
+            planned.append(replace(step, plan=prepare_step(step, run, registry)) if step.after is None else step)
+        except SpecError as error:
+            problems += _at(step.specification, error, "model_key")
+    if problems:
+        raise SpecError(dict.fromkeys(problems))
+    return tuple(planned)
+
+
+def prepare_step(step: Step, run: LoadedRun, registry: Registry, results: Results | None = None) -> Plan:
+    """The plan of one specification."""
+    return prepare_loaded(step.loaded, registry, step.options, definitions=run.definitions, results=results)
+
+
+def _with_run_config(options: Options, config: RunConfig, given: frozenset[str]) -> Options:
+    """The options, and where the command line is silent what the run file says."""
+    said: dict[str, Any] = {
+        "limit": config.num_samples,
+        "subsampling": config.subsampling,
+        "cache_policy": config.cache_policy,
+        "max_cost": None if config.max_cost is None else Decimal(str(config.max_cost)),
+        "max_concurrency": config.max_concurrency,
+        "seed": config.seed,
+    }
+    return replace(options, **{name: value for name, value in said.items() if value is not None and name not in given})
+
+
+def inspect_steps(
+    run: LoadedRun, registry: Registry, options: Options, given: frozenset[str] = frozenset()
+) -> tuple[list[Step], list[Problem]]:
+    """Every specification with its task loaded, and everything wrong with any of them."""
+    steps: list[Step] = []
+    problems: list[Problem] = []
+    for specification in run.specifications:
+        if specification.settings.type == "repeatability":
+            continue
+        try:
+            step = _step(specification, run, registry, options, given)
+        except SpecError as error:
+            problems += _at(specification, error, "task_key")
+            continue
+        steps.append(step)
+        problems += [*step.loaded.problems, *_repeat_problems(step)]
+        if step.after is None and not step.loaded.problems:
+            problems += inspect_loaded(step.loaded, registry, step.options)[1]
+    if not problems:
+        problems += _dependency_problems(steps)
+        for specification in run.specifications:
+            if specification.settings.type == "repeatability":
+                added, wrong = _repeated(specification, run, steps)
+                steps += added
+                problems += wrong
+    return steps, list(dict.fromkeys(problems))
+
+
+def _step(
+    specification: LoadedSpecification, run: LoadedRun, registry: Registry, options: Options, given: frozenset[str]
+) -> Step:
+    settings = specification.settings
+    assert settings.task_key is not None
+    document = find_task(settings.task_key, run.document.root, run.reading)
+    trials = settings.trials or run.run_config.trials_config
+    if trials is not None:
+        document = with_trials(document, trials.num_trials)
+    loaded = task_of(document, registry, settings.task_config, run.reading)
+    own = replace(
+        options,
+        config=settings.task_config,
+        model=_model(settings.model_key, loaded, options),
+        limit=options.limit if "limit" in given else settings.num_samples or options.limit,
+        subsampling=settings.subsampling or options.subsampling,
+    )
+    runs = 1 if settings.repeatability is None else settings.repeatability.num_runs
+    return Step(key=specification.key, specification=specification, loaded=loaded, options=own, plan=None, runs=runs)
+
+
+def _model(key: str | None, loaded: LoadedTask, options: Options) -> ModelReference | None:
+    """The model of a specification, else the one of the command line; none for a task that asks none."""
+    asks = loaded.solver is not None and loaded.solver.kind.live
+    return (key if key is not None else options.model) if asks else None
+
+
+def _repeat_problems(step: Step) -> list[Problem]:
+    """Recorded answers are the same each time: repeating them would show nothing."""
+    if step.runs == 1 or any(part.kind.live for part in (step.loaded.solver, *step.loaded.scorers) if part is not None):
+        return []
+    return [step.specification.problem("repeatability asks again, but this task asks no model", "repeatability")]
+
+
+def _at(specification: LoadedSpecification, error: SpecError, field: str) -> list[Problem]:
+    """Problems without a place, at the field that led to them."""
+    return [
+        problem
+        if problem.place
+        else replace(specification.problem(problem.message, field), suggestion=problem.suggestion)
+        for problem in error.problems
+    ]
+
+
+def _dependency_problems(steps: Sequence[Step]) -> list[Problem]:
+    """A result that nobody makes, or that waits for itself."""
+    by_key = {step.key: step for step in steps}
+    problems = []
+    for step in steps:
+        if step.after is None:
+            continue
+        place = ("definition", "dataset")
+        if step.after not in by_key:
+            near = nearest(step.after, by_key)
+            there = "" if near else f"; there is {listing(by_key)}"
+            message = f'there is no specification "{step.after}" whose result could be the dataset{there}'
+            problems.append(step.loaded.document.problem(message, place, near))
+        elif _waits_for_itself(step, by_key):
+            message = f'"{step.key}" waits for its own result through "{step.after}"'
+            problems.append(step.loaded.document.problem(message, place))
+    return problems
+
+
+def _waits_for_itself(step: Step, by_key: Mapping[str, Step]) -> bool:
+    seen = {step.key}
+    after = step.after
+    while after is not None and after in by_key:
+        if after in seen:
+            return True
+        seen.add(after)
+        after = by_key[after].after
+    return False
+
+
+def _repeated(
+    specification: LoadedSpecification, run: LoadedRun, steps: Sequence[Step]
+) -> tuple[list[Step], list[Problem]]:
+    """The specifications that one of type repeatability runs again."""
+    settings = specification.settings
+    assert settings.repeatability_config is not None
+    found: list[Step] = []
+    problems: list[Problem] = []
+    for target in settings.inputs:
+        wrong = _unknown_input(target, run, steps)
+        if wrong is not None:
+            problems.append(specification.problem(wrong, "inputs"))
+            continue
+        found += [step for step in steps if target.task_specification_key in (None, step.key) and not step.repeats_of]
+    several = len(found) > 1
+    return [
+        replace(
+            step,
+            key=f"{specification.key}_{step.key}" if several else specification.key,
+            runs=settings.repeatability_config.num_runs,
+            repeats_of=step.key,
+        )
+        for step in found
+    ], problems
+
+
+def _unknown_input(target: RepeatedInput, run: LoadedRun, steps: Sequence[Step]) -> str | None:
+    assert run.evaluation is not None
+    if target.evaluation_key != run.evaluation.key:
+        return f'only this evaluation, "{run.evaluation.key}", can be repeated, not "{target.evaluation_key}"'
+    keys = [step.key for step in steps]
+    if target.task_specification_key not in (None, *keys):
+        return f'there is no specification "{target.task_specification_key}"; there is {listing(keys)}'
+    return None
+
+
+def _in_order(steps: Sequence[Step]) -> list[Step]:
+    """The steps so that each comes after the one whose result it reads; otherwise as written."""
+    by_key = {step.key: step for step in steps}
+    ordered: dict[str, Step] = {}
+
+    def place(step: Step) -> None:
+        if step.key in ordered:
+            return
+        if step.after is not None:
+            place(by_key[step.after])
+        ordered[step.key] = step
+
+    for step in steps:
+        place(step)
+    return list(ordered.values())

@@ -1,0 +1,173 @@
+"""The results of an evaluation: one table for people, one object for machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from assay.report.document import run_document, value_document
+from assay.report.table import Trimmed
+from assay.report.text import clean, interval, number
+from assay.types import (
+    EvaluationReport,
+    MetricReport,
+    MetricValue,
+    PolicyVerdict,
+    Repeatability,
+    RunReport,
+    SpecificationReport,
+)
+
+VALUES_SHOWN = 4
+"""Of a metric with many values the table shows the first ones; `assay show RUN` has all."""
+
+
+def evaluation_document(report: EvaluationReport) -> dict[str, Any]:
+    """The object that `--json` prints for an evaluation."""
+    return {
+        "evaluation": report.key,
+        "display_name": report.display_name,
+        "results": [_result(each) for each in report.specifications],
+        "policies": [_policy(verdict) for verdict in report.policies],
+    }
+
+
+def _result(each: SpecificationReport) -> dict[str, Any]:
+    document: dict[str, Any] = {"specification": each.key}
+    if each.report is not None:
+        document |= run_document(each.report)
+    else:
+        document |= {"status": "failed", "task": each.task, "model": each.model}
+    if each.error is not None:
+        document["error"] = each.error
+    document["policies"] = [_policy(verdict) for verdict in each.policies]
+    if each.repeatability is not None:
+        document["repeatability"] = _repeatability(each.repeatability)
+    return document
+
+
+def _policy(verdict: PolicyVerdict) -> dict[str, Any]:
+    return {"key": verdict.key, "rule": verdict.rule, "passed": verdict.passed, "reason": verdict.reason}
+
+
+def _repeatability(repeats: Repeatability) -> dict[str, Any]:
+    return {
+        "runs": list(repeats.runs),
+        "values": {
+            address: {"mean": s.mean, "std_dev": s.std_dev, "min": s.min, "max": s.max, "n": s.n}
+            for address, s in repeats.values.items()
+        },
+        "agreement": {key: value_document(value) for key, value in repeats.agreement.items()},
+    }
+
+
+def evaluation_table(report: EvaluationReport) -> RenderableType:
+    """Every specification with its headline numbers, then what failed, varied and passed."""
+    parts: list[RenderableType] = [Text(clean(report.display_name, width=70), style="bold"), Trimmed(_overview(report))]
+    for each in report.specifications:
+        if each.error is not None:
+            words = Text.assemble(("failed ", "bold red"), f"{clean(each.key, width=40)}: {_first_line(each.error)}")
+            parts.append(words)
+    parts += [_spread_table(each.key, each.repeatability) for each in report.specifications if each.repeatability]
+    ids = ", ".join(f"{clean(each.key, width=40)} {each.report.run}" for each in report.specifications if each.report)
+    if ids:
+        parts.append(Text(f"\nDetails by `assay show RUN`: {ids}", style="dim"))
+    if report.policies:
+        parts += [Text("\nPolicies", style="bold"), *_policy_lines(report.policies)]
+    return Group(*parts)
+
+
+def _first_line(message: str) -> str:
+    return clean(message.splitlines()[0] if message else "", width=200)
+
+
+def _overview(report: EvaluationReport) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("specification", overflow="fold", min_width=10, max_width=22)
+    table.add_column("model", overflow="fold", min_width=5, max_width=18)
+    table.add_column("", overflow="fold", min_width=6, max_width=18)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("95 % interval", no_wrap=True)
+    table.add_column("n", justify="right", no_wrap=True)
+    for each in report.specifications:
+        _add(table, each)
+    return table
+
+
+def _add(table: Table, each: SpecificationReport) -> None:
+    name, model = clean(each.key, width=60), clean(each.model or "", width=60)
+    if each.report is None:
+        table.add_row(name, model, Text("failed", style="red"))
+        return
+    first = True
+    for label, value in headline(each.report):
+        style = "yellow" if value.value is None else "bold"
+        shown = Text("undefined" if value.value is None else number(value.value), style=style)
+        table.add_row(
+            name if first else "",
+            model if first else "",
+            clean(label, width=40),
+            shown,
+            interval(value.interval),
+            f"{value.n:,}",
+        )
+        first = False
+    if first:
+        table.add_row(name, model, Text("no metrics", style="dim"))
+    state = _state(each.report)
+    if state:
+        table.add_row("", "", Text(state, style="yellow"))
+
+
+def _state(report: RunReport) -> str:
+    failed = f"{report.n_failed:,} with failures" if report.n_failed else ""
+    status = "" if report.status == "completed" else report.status
+    return ", ".join(filter(None, (status, failed)))
+
+
+def headline(report: RunReport) -> Iterator[tuple[str, MetricValue]]:
+    """The values that sum a run up: those of its scorers that score, the first few of each metric."""
+    scorers = [scorer for scorer in report.scorers if scorer.purpose == "score"]
+    for scorer in scorers:
+        for metric in scorer.metrics:
+            for name, value in list(metric.result.values.items())[:VALUES_SHOWN]:
+                yield _label(name, metric, scorer.display_name or scorer.key, alone=len(scorers) == 1), value
+
+
+def _label(name: str, metric: MetricReport, scorer: str, *, alone: bool) -> str:
+    called = metric.display_name if metric.display_name and len(metric.result.values) == 1 else name
+    return called if alone else f"{scorer} {called}"
+
+
+def _spread_table(key: str, repeats: Repeatability) -> RenderableType:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("", overflow="fold", max_width=34)
+    for column in ("mean", "std dev", "min", "max"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for address, found in repeats.values.items():
+        cells = ("" if v is None else number(v) for v in (found.mean, found.std_dev, found.min, found.max))
+        table.add_row(clean(address, width=60), *cells)
+    lines = [
+        Text(f"{clean(scorer, width=30)}: {_alike(value)}", style="dim") for scorer, value in repeats.agreement.items()
+    ]
+    title = Text(f"\n{clean(key, width=40)}: {len(repeats.runs)} runs", style="bold")
+    return Group(title, Trimmed(table), *lines)
+
+
+def _alike(value: MetricValue) -> str:
+    if value.value is None:
+        return value.reason or "undefined"
+    return f"{value.value:.0%} of {value.n:,} samples scored alike every time".replace("%", " %")
+
+
+def _policy_lines(verdicts: tuple[PolicyVerdict, ...]) -> Iterator[RenderableType]:
+    for verdict in verdicts:
+        word, style = ("PASS", "green") if verdict.passed else ("FAIL", "bold red")
+        name = f"{clean(verdict.key, width=30)}/{clean(verdict.rule, width=30)}"
+        yield Text.assemble((word, style), f" {name}")
+        yield Trimmed(Padding(Text(clean(verdict.reason, width=300), style="dim"), (0, 0, 0, 5)))

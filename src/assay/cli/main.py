@@ -25,6 +25,7 @@ COMMANDS = {
     "show": "Print the numbers of a run again.",
     "samples": "Look at the samples behind the numbers: inputs, answers, scores, failures.",
     "compare": "Compare runs with a baseline, sample by sample.",
+    "gate": "Hold the numbers of a run against rules and a baseline; for continuous integration.",
     "agreement": "Say how far judges agree with people and with each other.",
     "export": "Write the samples of a run to JSONL, CSV or Parquet.",
     "pull": "Fetch a small open model that runs inside assay, without a key.",

@@ -1,0 +1,119 @@
+"""`assay gate`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.cli.options import FILE, console, find_store, json_option, store_option
+
+if TYPE_CHECKING:
+    from assay.engine.rules import On
+
+
+@click.command("gate")
+@click.argument("run", default="latest")
+@click.option(
+    "--require",
+    "rules",
+    multiple=True,
+    metavar="RULE",
+    help='A rule such as "accuracy >= 0.8"; may be repeated. Operators: > >= = < <=.',
+)
+@click.option(
+    "--on",
+    type=click.Choice(["point", "bound"]),
+    default="point",
+    show_default=True,
+    help="Hold rules against the number itself, or against the end of its interval that is worse for the rule.",
+)
+@click.option("--baseline", metavar="RUN", help="A run that this one may not fall behind, sample by sample.")
+@click.option(
+    "--max-drop",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    metavar="D",
+    help="How far it may fall behind the baseline.",
+)
+@click.option(
+    "--metric", "metrics", multiple=True, metavar="ADDRESS", help="Compare only this number with the baseline."
+)
+@click.option(
+    "--ignore", "ignored", multiple=True, metavar="COLUMN", help="A column that may differ from the baseline's."
+)
+@click.option("--junit", type=FILE, metavar="FILE", help="Write the rules as JUnit XML.")
+@click.option("--markdown", metavar="FILE", help="Write a summary for a pull request; - is stdout.")
+@store_option
+@json_option
+def command(
+    run: str,
+    *,
+    rules: tuple[str, ...],
+    on: On,
+    baseline: str | None,
+    max_drop: float,
+    metrics: tuple[str, ...],
+    ignored: tuple[str, ...],
+    junit: Path | None,
+    markdown: str | None,
+    store: str | None,
+    as_json: bool,
+) -> int:
+    """Hold the numbers of RUN (default: latest) against rules; exit code 1 when one of them does not hold.
+
+    A number is named by its address, scorer/metric/name, or any unique end of it. One that is undefined fails.
+
+    \b
+    Examples:
+      assay gate --require "accuracy >= 0.8"
+      assay gate latest --require "accuracy >= 0.8" --on bound
+      assay gate latest --baseline 3f2a --max-drop 0.01 --junit gate.xml --markdown -
+    """
+    from assay.engine.gate import GateOptions, gate_run
+    from assay.engine.rules import parse_rule
+    from assay.store.runs import find
+
+    if baseline is None and (max_drop or metrics or ignored):
+        raise click.UsageError("--max-drop, --metric and --ignore are for --baseline RUN")
+    if as_json and markdown == "-":
+        raise click.UsageError("--json and --markdown - both want stdout")
+    parsed = tuple(parse_rule(text) for text in rules)
+    opened = find_store(store)
+    before = None if baseline is None else find(opened, baseline)
+    options = GateOptions(rules=parsed, on=on, baseline=before, max_drop=max_drop, metrics=metrics, ignored=ignored)
+    gate = gate_run(opened, find(opened, run), options)
+    if junit is not None:
+        from assay.report.junit import junit as as_junit
+
+        _write(junit, as_junit(gate))
+    if markdown is not None:
+        from assay.report.markdown import gate_markdown
+
+        _write(None if markdown == "-" else Path(markdown), gate_markdown(gate))
+    if as_json:
+        import orjson
+
+        sys.stdout.buffer.write(orjson.dumps(gate.to_dict(), option=orjson.OPT_INDENT_2) + b"\n")
+        sys.stdout.buffer.flush()
+    elif markdown != "-":
+        from assay.report.gate import gate_table
+
+        console().print(gate_table(gate))
+    return 0 if gate.passed else 1
+
+
+def _write(path: Path | None, text: str) -> None:
+    """Write a file, or stdout when there is none."""
+    from assay.errors import SpecError
+
+    if path is None:
+        click.echo(text)
+        return
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SpecError(f"cannot write {path}: {error.strerror or error}") from error

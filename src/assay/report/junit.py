@@ -1,0 +1,40 @@
+"""A gate as JUnit XML, which every continuous integration shows."""
+
+from __future__ import annotations
+
+import re
+from xml.sax.saxutils import quoteattr
+
+from assay.report.gate import Check, Gate
+
+# XML 1.0 has no place for these, not even escaped
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit(gate: Gate) -> str:
+    """A test suite with one case a rule.
+
+    A rule that does not hold is a failure; its message says why.
+    """
+    report = gate.report
+    name = f"assay gate: {report.task}" + (f" ({report.model})" if report.model else "")
+    cases = "".join(_case(check, report.task) for check in gate.checks)
+    counts = f'tests="{len(gate.checks)}" failures="{len(gate.failed)}" errors="0" skipped="0"'
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f"<testsuites {counts}>\n"
+        f"  <testsuite name={_attribute(name)} {counts}>\n"
+        f'    <properties>\n      <property name="run" value={_attribute(report.run)}/>\n    </properties>\n'
+        f"{cases}  </testsuite>\n</testsuites>\n"
+    )
+
+
+def _case(check: Check, task: str) -> str:
+    head = f"    <testcase classname={_attribute(task)} name={_attribute(check.rule)}"
+    if check.passed:
+        return f"{head}/>\n"
+    return f"{head}>\n      <failure message={_attribute(check.reason)}/>\n    </testcase>\n"
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_FORBIDDEN.sub("\ufffd", text))

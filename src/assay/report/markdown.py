@@ -1,0 +1,61 @@
+"""A gate as Markdown: the summary that stands under a pull request."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+
+from assay.report.gate import Gate
+from assay.report.text import clean, interval, number, remark
+from assay.types import RunReport
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~@-])")
+NUMBERS_SHOWN = 20
+
+
+def gate_markdown(gate: Gate) -> str:
+    """The verdict, the rules, and the headline numbers with their intervals."""
+    report = gate.report
+    word = "✅ PASS" if gate.passed else "❌ FAIL"
+    model = f" · {plain(report.model)}" if report.model else ""
+    lines = [f"### {word}: {plain(report.display_name or report.task)}{model}", ""]
+    against = f" against run `{gate.baseline}`" if gate.baseline else ""
+    failed = f", {report.n_failed:,} with failures" if report.n_failed else ""
+    lines += [f"Run `{report.run}`{against}: {report.n_samples:,} samples{failed}.", ""]
+    lines += ["| | rule | |", "|---|---|---|"]
+    lines += [
+        f"| {'✅' if check.passed else '❌'} | {plain(check.rule)} | {plain(check.reason)} |" for check in gate.checks
+    ]
+    return "\n".join([*lines, "", *_numbers(report), ""])
+
+
+def _numbers(report: RunReport) -> Iterator[str]:
+    rows = list(_rows(report))
+    if not rows:
+        return
+    yield "| number | value | interval | n |"
+    yield "|---|---:|---|---:|"
+    yield from rows[:NUMBERS_SHOWN]
+    if len(rows) > NUMBERS_SHOWN:
+        yield ""
+        yield f"{len(rows) - NUMBERS_SHOWN} more numbers: `assay show {report.run}`"
+
+
+def _rows(report: RunReport) -> Iterator[str]:
+    for scorer in (each for each in report.scorers if each.purpose == "score"):
+        for metric in scorer.metrics:
+            for name, value in metric.result.values.items():
+                note = remark(value)
+                shown = interval(value.interval) + (f" ({plain(note)})" if note else "")
+                address = plain(f"{scorer.key}/{metric.key}/{name}")
+                yield f"| {address} | {number(value.value)} | {shown} | {value.n:,} |"
+
+
+def plain(text: str) -> str:
+    """Foreign text as it reads, on one line: no markup, no HTML, no mention of anybody.
+
+    >>> plain("a|b <img> _c_")
+    'a\\\\|b &lt;img&gt; \\\\_c\\\\_'
+    """
+    return html.escape(_SPECIAL.sub(r"\\\1", clean(text)), quote=False)

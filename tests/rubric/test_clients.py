@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
 from assay.errors import SpecError
 from assay.judging.reports import TokenUsage
-from assay.rubric import LLMConfig
+from assay.rubric import CriterionGrader, LLMConfig, Rubric, RubricDataset, evaluate_sync
 from assay.rubric.clients import Clients, connection_of
 from assay.types import Request
 
@@ -57,3 +58,59 @@ def test_a_cost_is_known_only_where_every_price_is(monkeypatch, judge):
     usage = TokenUsage(prompt_tokens=1_000_000)
     assert clients.cost_usd({"gpt": usage}) > 0
     assert clients.cost_usd({"gpt": usage, "own": usage}) is None
+
+
+def _beside(loopback, **extras):
+    return LLMConfig("openai/m", api_key="sk-1", api_base=loopback.url, **extras)
+
+
+def test_extra_headers_and_parameters_are_sent(loopback):
+    config = _beside(
+        loopback, extra_headers={"X-Team": "judges", "authorization": "Bearer mine"}, extra_params={"top_k": 3}
+    )
+    grader = CriterionGrader(llm_config=config)
+    assert Rubric.from_dict([{"requirement": "Polite."}]).grade_sync("Hello", grader).score == 1.0
+    (request,) = loopback.requests()
+    sent = {name.lower(): value for name, value in request["headers"].items()}
+    assert (sent["x-team"], sent["authorization"]) == ("judges", "Bearer mine")
+    body = request["body"] if isinstance(request["body"], dict) else json.loads(request["body"])
+    assert (body["top_k"], body["model"]) == (3, "m")
+
+
+def test_extra_headers_and_parameters_are_part_of_the_key_of_a_call(loopback):
+    dataset = RubricDataset(rubric=Rubric.from_dict([{"requirement": "Polite."}]))
+    dataset.add_item("Hello", "one")
+    ways = [
+        {},
+        {"extra_headers": {"x-team": "a"}},
+        {"extra_headers": {"x-team": "b"}},
+        {"extra_params": {"top_k": 1}},
+        {"extra_params": {"top_k": 2}},
+    ]
+    for _ in range(2):
+        for way in ways:
+            evaluate_sync(dataset, CriterionGrader(llm_config=_beside(loopback, **way), seed=1))
+    assert loopback.stats()["arrived"] == len(ways)
+
+
+def test_secrets_in_headers_and_parameters_are_never_stored(loopback, folder):
+    secret = "canary-7c1f"
+    config = _beside(
+        loopback,
+        extra_headers={"x-api-key": secret, "x-plain": secret},
+        extra_params={"metadata": {"token": secret}},
+        max_retries=0,
+    )
+    dataset = RubricDataset(rubric=Rubric.from_dict([{"requirement": "Polite."}]))
+    dataset.add_item("Hello", "one")
+    dataset.add_item("[[status: 400]]", "two")
+    loopback.configure(error_text=secret)
+    evaluate_sync(dataset, CriterionGrader(llm_config=config, seed=1))
+    for file in (folder / ".assay").iterdir():
+        assert secret.encode() not in file.read_bytes()
+
+
+def test_extra_headers_need_a_provider(judge):
+    for extras in ({"extra_headers": {"a": "b"}}, {"extra_params": {"a": 1}}):
+        with pytest.raises(SpecError, match=f"{next(iter(extras))}=.*models of a provider"):
+            connection_of(LLMConfig(judge("MET"), **extras))

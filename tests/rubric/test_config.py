@@ -21,8 +21,10 @@ def test_parameters_become_sampling():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"extra_headers": {"a": "b"}}, "extra_headers"),
-        ({"extra_params": {"a": 1}}, "extra_params"),
+        ({"extra_headers": {"a": "b\r\nc: d"}}, "the header 'a' must be one line"),
+        ({"extra_headers": {"a": 1}}, "the header 'a' must be one line"),
+        ({"extra_params": {"a": object()}}, "extra_params must be what JSON can say"),
+        ({"extra_params": {"messages": []}}, 'must not hold "messages"'),
         ({"thinking": "hard"}, "thinking is one of"),
         ({"timeout": 0}, "timeout must be positive"),
         ({"max_parallel_requests": -1}, "max_parallel_requests must be positive"),
@@ -34,6 +36,17 @@ def test_what_cannot_be_done_is_refused(arguments, message):
 
 
 def test_examples_that_cannot_be_had_are_refused():
-    for wrong, message in (({"n_examples": -1}, "must not be negative"), ({"include_reason": True}, "without reasons")):
-        with pytest.raises(SpecError, match=message):
-            FewShotConfig(**wrong)
+    with pytest.raises(SpecError, match="must not be negative"):
+        FewShotConfig(n_examples=-1)
+
+
+def test_what_is_sent_beside_the_question_is_not_shown():
+    config = LLMConfig("openai/x", extra_headers={"x-trace": "sk-secret"}, extra_params={"user": "sk-secret"})
+    assert "sk-secret" not in repr(config)
+
+
+def test_headers_are_copied_when_they_are_given():
+    headers = {"x-team": "a"}
+    config = LLMConfig("openai/x", extra_headers=headers)
+    headers["x-team"] = "b"
+    assert config.extra_headers == {"x-team": "a"}

@@ -141,3 +141,24 @@ def test_other_files_are_refused(folder):
     (folder / "no.json").write_text('{"items": [{"submission": "a"}]}')
     with pytest.raises(SpecError, match="neither the item nor the dataset has a rubric"):
         RubricDataset.from_file("no.json")
+
+
+def test_reasons_stand_beside_the_truth_in_python_and_in_files(tmp_path):
+    rubric = Rubric.from_dict([{"requirement": "Polite."}, {"requirement": "Short."}])
+    row = {"submission": "Hello", "ground_truth": ["MET", "MET"], "reasons": ["It greets.", None]}
+    made = RubricDataset(rubric=rubric)
+    made.add_item("Hello", ground_truth=["MET", "MET"], reasons=["It greets.", None])
+    (tmp_path / "a.jsonl").write_text(json.dumps(row))
+    (tmp_path / "b.csv").write_text('submission,reasons\nHello,"[""It greets."", null]"\n')
+    for file in ("a.jsonl", "b.csv"):
+        assert RubricDataset.from_file(tmp_path / file, rubric=rubric)[0].reasons == made[0].reasons
+
+
+@pytest.mark.parametrize("reasons", [["one"], ["one", 2], "one"])
+def test_reasons_that_do_not_fit_the_rubric_are_errors(tmp_path, reasons):
+    rubric = Rubric.from_dict([{"requirement": "Polite."}, {"requirement": "Short."}])
+    with pytest.raises(SpecError, match="reasons"):
+        RubricDataset(rubric=rubric).add_item("Hello", reasons=reasons)
+    (tmp_path / "a.jsonl").write_text(json.dumps({"submission": "Hello", "reasons": reasons}))
+    with pytest.raises(SpecError, match=r"a\.jsonl:1:1: reasons"):
+        RubricDataset.from_file(tmp_path / "a.jsonl", rubric=rubric)

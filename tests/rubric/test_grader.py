@@ -186,3 +186,26 @@ def test_graders_are_imported_from_their_own_path_too():
     from assay.rubric import graders
 
     assert graders.CriterionGrader is CriterionGrader
+
+
+def test_reasons_of_the_training_data_are_shown_where_there_are_any(judge):
+    polite = Rubric([Criterion(requirement="Is polite.")])
+    training = RubricDataset(rubric=polite)
+    training.add_item("Good morning!", ground_truth=["MET"], reasons=["It greets."])
+    training.add_item("What now?", ground_truth=["UNMET"], reasons=[None])
+    for shown in (True, False):
+        asked = judge("MET")
+        config = FewShotConfig(n_examples=2, include_reason=shown)
+        grader = CriterionGrader(llm_config=LLMConfig(asked), few_shot_config=config, training_data=training)
+        polite.grade_sync("You again?", grader)
+        (question,) = asked.questions
+        assert ("It greets." in question) is shown
+        assert question.count("Why:") == int(shown)
+
+
+def test_reasons_that_are_wanted_and_not_there_are_an_error_that_says_what_is_needed(judge):
+    training = RubricDataset(rubric=Rubric([Criterion(requirement="Is polite.")]))
+    training.add_item("Good morning!", ground_truth=["MET"])
+    config = FewShotConfig(include_reason=True)
+    with pytest.raises(SpecError, match=r"include_reason=True needs reasons.*reasons=\["):
+        CriterionGrader(llm_config=LLMConfig(judge("MET")), few_shot_config=config, training_data=training)

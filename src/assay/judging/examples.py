@@ -21,6 +21,7 @@ class Example:
     text: str
     said: str
     prompt: str | None = None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,7 @@ class Judged:
     text: str
     value: CriterionVerdict | int
     prompt: str | None = None
+    reason: str | None = None
 
 
 class FewShot:
@@ -49,7 +51,12 @@ class FewShot:
         """The examples for one criterion of one submission, which is never among them; a prompt is shown if another."""
         pool = self._by_requirement.get(criterion.requirement.strip(), [])
         judged = [
-            Judged(text=example.text, value=value, prompt=None if example.prompt == prompt else example.prompt)
+            Judged(
+                text=example.text,
+                value=value,
+                prompt=None if example.prompt == prompt else example.prompt,
+                reason=example.reason,
+            )
             for example in pool
             if example.text.strip() != text.strip() and (value := _value(criterion, example.said)) is not None
         ]
@@ -60,7 +67,7 @@ class FewShot:
     def identity(self) -> str:
         """A digest of all that decides which examples are shown."""
         texts = [
-            _BETWEEN.join([each.requirement, each.text, each.said, each.prompt or ""])
+            _BETWEEN.join([each.requirement, each.text, each.said, each.prompt or "", *filter(None, [each.reason])])
             for pool in self._by_requirement.values()
             for each in pool
         ]

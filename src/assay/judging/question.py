@@ -241,7 +241,8 @@ def _example(number: int, example: Judged, answer: str) -> str:
     parts = [f"Example {number}:"]
     if example.prompt is not None:
         parts.append(fenced("EXAMPLE PROMPT", example.prompt))
-    return "\n".join([*parts, fenced("EXAMPLE", example.text), f"Verdict: {answer}"])
+    why = [] if example.reason is None else [f"Why:\n{fenced('REASON', example.reason)}"]
+    return "\n".join([*parts, fenced("EXAMPLE", example.text), *why, f"Verdict: {answer}"])
 
 
 def fenced(name: str, text: str) -> str:

@@ -14,6 +14,7 @@ from assay.model.anthropic import Anthropic
 from assay.model.chat import Chat
 from assay.model.connection import Connection
 from assay.model.dialect import Dialect, Manner
+from assay.model.extras import NO_EXTRAS, Extras
 from assay.model.limit import NO_LIMITS, Limits
 from assay.model.presets import ANTHROPIC_HEADERS, address, api_key, headers, preset_named, provider_at
 from assay.model.price import FREE, Prices, prices_for
@@ -30,7 +31,12 @@ from assay.types import Sampling
 
 
 def connect_provider(
-    provider: str, model: str, environment: Mapping[str, str], timeouts: Timeouts = USUAL_TIMEOUTS
+    provider: str,
+    model: str,
+    environment: Mapping[str, str],
+    timeouts: Timeouts = USUAL_TIMEOUTS,
+    *,
+    extras: Extras = NO_EXTRAS,
 ) -> Connection:
     """A model of a provider; a SpecError names the variable when the key or the address is not set."""
     provider, preset = preset_named(provider)
@@ -38,21 +44,25 @@ def connect_provider(
     key = api_key(preset, reference, environment)
     url = address(provider, preset, model, environment)
     endpoint = Endpoint(
-        url=url, headers=headers(provider, preset, key), timeouts=timeouts, tls=tls_context(url, None, environment)
+        url=url,
+        headers=extras.over(headers(provider, preset, key)),
+        timeouts=timeouts,
+        tls=tls_context(url, None, environment),
     )
     transport = Transport(endpoint)
     dialect: Dialect = Anthropic(model) if preset.dialect == "anthropic" else Chat(model)
     client = WireClient(
         reference,
-        dialect,
+        extras.spoken(dialect),
         transport,
         manner=Manner(length_field=preset.length_field, without=_untaken(dialect)),
-        secrets=[*filter(None, (key,)), *url_secrets(url)],
+        secrets=[*filter(None, (key,)), *extras.headers.values(), *url_secrets(url)],
     )
+    identity = {"provider": provider, "endpoint": public_url(url), "model": model, "adapter": preset.dialect}
     return Connection(
         name=reference,
         client=client,
-        identity={"provider": provider, "endpoint": public_url(url), "model": model, "adapter": preset.dialect},
+        identity={**identity, **extras.identity},
         prices=prices_for(provider, model),
         key_hint=f"Check the key in the environment variable {preset.keys[0]}." if key else "",
         closing=transport.close,

@@ -13,11 +13,12 @@ from assay.errors import SpecError
 from assay.judging.reports import TokenUsage
 from assay.model.client import Client
 from assay.model.connect import Connection, connect
+from assay.model.extras import Extras
 from assay.model.limit import Limited, Limits
 from assay.model.presets import preset_named
 from assay.model.reach import connect_provider
 from assay.model.retry import RetryBudget, Retrying, RetryPolicy
-from assay.model.transport import Timeouts
+from assay.model.transport import USUAL_TIMEOUTS, Timeouts
 from assay.rubric.config import LLMConfig
 from assay.spec.environment import environment_of
 from assay.spec.project import project_folder
@@ -42,13 +43,19 @@ def connection_of(config: LLMConfig) -> Connection:
 
 
 def _connected(config: LLMConfig, root: Path, environment: Mapping[str, str]) -> Connection:
-    if config.timeout is None:
+    wanted = [name for name in ("timeout", "extra_headers", "extra_params") if getattr(config, name)]
+    if not wanted:
         return connect(config.model, root=root, environment=environment)
     provider, slash, name = config.model.partition("/") if isinstance(config.model, str) else ("", "", "")
     if not slash or provider in ("scripted", "local"):
-        raise SpecError("LLMConfig(timeout=...) is for models of a provider; a model file has a timeout of its own")
-    seconds = float(config.timeout)
-    return connect_provider(provider, name, environment, Timeouts(first_byte_s=seconds, total_s=seconds))
+        raise SpecError(
+            f"LLMConfig({wanted[0]}=...) is for models of a provider, such as openai/gpt-5-mini; "
+            "a model file has timeouts and headers of its own"
+        )
+    seconds = config.timeout
+    patience = USUAL_TIMEOUTS if seconds is None else Timeouts(first_byte_s=float(seconds), total_s=float(seconds))
+    extras = Extras(headers=config.extra_headers, params=config.extra_params)
+    return connect_provider(provider, name, environment, patience, extras=extras)
 
 
 def _with_own(config: LLMConfig, environment: dict[str, str]) -> dict[str, str]:

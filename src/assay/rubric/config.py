@@ -7,16 +7,22 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+import orjson
+
 from assay.errors import SpecError
 from assay.judging.total import CannotAssess
 from assay.types import Sampling
 
+_OURS = frozenset({"model", "messages", "stream"})
 _EFFORTS = ("none", "minimal", "low", "medium", "high")
 
 
 @dataclass(frozen=True, slots=True)
 class LLMConfig:
     """A model and how it is asked; `model` is `provider/name`, a model file, or a Python function.
+
+    `extra_headers` are sent with every call, `extra_params` are merged into its body; both decide which replies are
+    taken from the store. Neither is ever stored as it is.
 
     >>> "sk-1" in repr(LLMConfig("openai/gpt-5-mini", api_key="sk-1"))
     False
@@ -34,12 +40,12 @@ class LLMConfig:
     thinking: str | None = None
     seed: int | None = None
     extra_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    extra_params: Mapping[str, Any] = field(default_factory=dict)
+    extra_params: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        for name in ("extra_headers", "extra_params"):
-            if getattr(self, name):
-                raise SpecError(f"LLMConfig({name}=...) is not available in this version; use a model file instead")
+        # copies, so that a change to the caller's own cannot change a judge after it was checked
+        object.__setattr__(self, "extra_headers", _headers(self.extra_headers))
+        object.__setattr__(self, "extra_params", _params(self.extra_params))
         if self.thinking is not None and self.thinking not in _EFFORTS:
             raise SpecError(f'thinking is one of {", ".join(_EFFORTS)}, not "{self.thinking}"')
         for name in ("timeout", "max_parallel_requests"):
@@ -62,6 +68,25 @@ class LLMConfig:
             seed=self.seed,
             reasoning_effort=self.thinking,
         )
+
+
+def _headers(given: Mapping[str, str] | None) -> dict[str, str]:
+    headers = dict(given or {})
+    for name, value in headers.items():
+        if not isinstance(name, str) or not isinstance(value, str) or set("\r\n\0") & set(name + value):
+            raise SpecError(f"extra_headers: the header {name!r} must be one line of text")
+    return headers
+
+
+def _params(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    params = dict(given or {})
+    try:
+        orjson.dumps(params)
+    except TypeError as error:
+        raise SpecError(f"extra_params must be what JSON can say: {error}") from None
+    for name in _OURS & params.keys():
+        raise SpecError(f'extra_params must not hold "{name}", which assay says itself')
+    return params
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +117,10 @@ class CannotAssessConfig:
 
 @dataclass(frozen=True, slots=True)
 class FewShotConfig:
-    """How many graded examples a judge sees with each criterion, and how they are chosen from the training data."""
+    """How many graded examples a judge sees with each criterion, and how they are chosen from the training data.
+
+    `include_reason` also shows why people judged so, where a training item has `reasons`.
+    """
 
     n_examples: int = 3
     balance_verdicts: bool = True
@@ -102,8 +130,6 @@ class FewShotConfig:
     def __post_init__(self) -> None:
         if self.n_examples < 0:
             raise SpecError(f"n_examples must not be negative, as {self.n_examples} is")
-        if self.include_reason:
-            raise SpecError("include_reason=True is not available: a ground truth holds verdicts without reasons")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,8 @@ GroundTruth = tuple[Truth, ...]
 class DataItem:
     """A submission; its own rubric, prompt and reference win over those of the dataset.
 
-    `ground_truth` has one entry a criterion; `annotators` holds the same of several people, by name.
+    `ground_truth` has one entry a criterion, and `reasons` may say why, one entry a criterion or None; `annotators`
+    holds verdicts of several people, by name.
     """
 
     submission: str
@@ -30,6 +31,7 @@ class DataItem:
     prompt: str | None = None
     reference_submission: str | None = None
     annotators: Mapping[str, GroundTruth] | None = None
+    reasons: tuple[str | None, ...] | None = None
 
 
 class RubricDataset:
@@ -66,16 +68,20 @@ class RubricDataset:
         rubric: Rubric | None = None,
         prompt: str | None = None,
         reference_submission: str | None = None,
+        reasons: Sequence[str | None] | None = None,
     ) -> None:
         """Add a submission; a truth that does not fit the rubric is an error here, not after the money is spent.
 
-        `ground_truth` has one entry a criterion, or is a mapping of annotators to such lists.
+        `ground_truth` has one entry a criterion, or is a mapping of annotators to such lists; `reasons` say why, for
+        judges that learn from examples.
         """
-        item = DataItem(submission, description, None, rubric, prompt, reference_submission)
+        why = None if reasons is None else tuple(reasons)
+        item = DataItem(submission, description, None, rubric, prompt, reference_submission, reasons=why)
         self._append(_with_truth(item, ground_truth, self._rubric_of(item)))
 
     def _append(self, item: DataItem) -> None:
         rubric = self._rubric_of(item)
+        _check_reasons(item.reasons, rubric)
         self.items.append(_with_truth(item, item.annotators or item.ground_truth, rubric))
 
     def _rubric_of(self, item: DataItem) -> Rubric:
@@ -132,6 +138,15 @@ def _with_truth(item: DataItem, given: Any, rubric: Rubric) -> DataItem:
         annotators = {str(name): read_truth(each, rubric) for name, each in given.items()}
         return replace(item, annotators=annotators, ground_truth=item.ground_truth)
     return replace(item, ground_truth=read_truth(given, rubric))
+
+
+def _check_reasons(reasons: object, rubric: Rubric) -> None:
+    if reasons is None:
+        return
+    if not isinstance(reasons, tuple) or any(each is not None and not isinstance(each, str) for each in reasons):
+        raise SpecError("the reasons are a list with one text, or None, a criterion")
+    if len(reasons) != len(rubric):
+        raise SpecError(f"the rubric has {len(rubric)} criteria, but there are {len(reasons)} reasons")
 
 
 def read_truth(given: Sequence[object], rubric: Rubric) -> GroundTruth:

@@ -225,6 +225,7 @@ class _ItemReader:
         own = self._own(row, steps)
         rubric = own or self._rubric
         truth = self._truth(row.get("ground_truth"), rubric, steps)
+        reasons = self._reasons(row.get("reasons"), rubric, steps)
         texts = {name: _text(row, name, steps, checker) for name in _TEXTS}
         if rubric is None and len(checker.problems) == before:
             checker.report("neither the item nor the dataset has a rubric", steps)
@@ -239,6 +240,7 @@ class _ItemReader:
             prompt=texts["prompt"],
             reference_submission=texts["reference_submission"],
             annotators=truth if several else None,
+            reasons=reasons,
         )
 
     def _own(self, row: Mapping[str, Any], steps: Steps) -> Rubric | None:
@@ -264,6 +266,19 @@ class _ItemReader:
             for problem in error.problems:
                 self._checker.report(problem.message, at)
             return None
+
+    def _reasons(self, given: Any, rubric: Rubric | None, steps: Steps) -> tuple[str | None, ...] | None:
+        """Why people judged so: a text or null a criterion."""
+        at = (*steps, "reasons")
+        if isinstance(given, str):
+            given = self._written(given, at)
+        if given is None or rubric is None:
+            return None
+        fits = isinstance(given, list) and len(given) == len(rubric)
+        if not fits or any(each is not None and not isinstance(each, str) for each in given):
+            self._checker.report(f"reasons: expected a list of {len(rubric)} texts or nulls, one a criterion", at)
+            return None
+        return tuple(None if each is None else str(each) for each in given)
 
     def _written(self, text: str, steps: Steps) -> Any:
         """A list or mapping in a cell of a table, as JSON."""

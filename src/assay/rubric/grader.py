@@ -159,12 +159,24 @@ def _few_shot(config: FewShotConfig | None, training: RubricDataset | None) -> F
             text=item.submission,
             said=str(said),
             prompt=training.get_item_prompt(index),
+            reason=why if config.include_reason else None,
         )
         for index, item in enumerate(training)
-        for criterion, said in zip(training.get_item_rubric(index).criteria, item.ground_truth or (), strict=False)
+        for criterion, said, why in zip(
+            training.get_item_rubric(index).criteria,
+            item.ground_truth or (),
+            item.reasons or [None] * len(item.ground_truth or ()),
+            strict=False,
+        )
     ]
     if not examples:
         raise SpecError("no item of the training data has a ground truth")
+    if config.include_reason and not any(example.reason for example in examples):
+        raise SpecError(
+            "include_reason=True needs reasons, and no item of the training data has any: give "
+            'add_item(..., ground_truth=["MET"], reasons=["It says please."]), or "reasons" in the dataset\'s file, '
+            "with one text or null a criterion"
+        )
     return FewShot(examples, count=config.n_examples, balanced=config.balance_verdicts, seed=config.seed or 0)
 
 

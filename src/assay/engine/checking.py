@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from assay.dataset.open import first_rows
-from assay.engine.prepare import Options, inspect_task
+from assay.engine.prepare import Options, inspect_loaded, inspect_task
 from assay.engine.specifications import inspect_steps
 from assay.errors import Problem, SpecError
 from assay.registry import Registry
-from assay.spec import kind_of, load_dataset
+from assay.spec import Document, kind_of, load_dataset
+from assay.spec.assemble import task_of
+from assay.spec.dataset import dataset_of
+from assay.spec.kind import FileKind
 from assay.spec.load import read_document
-from assay.spec.model import load_model
+from assay.spec.model import load_model, model_of
 from assay.spec.project import project_folder, yaml_files
 from assay.spec.run_file import load_run
 
@@ -69,9 +72,7 @@ def _check(path: Path, known: Registry, options: Options, found: Checked, *, nam
         found.notes += document.notes
         load_model(path, strict=False)
     elif kind in ("evaluation", "run"):
-        run = load_run(path, config=options.config, strict=False, allow_outside=options.allow_outside)
-        found.problems += [*run.problems, *inspect_steps(run, known, options)[1]]
-        found.notes += run.notes
+        _check_run(path, known, options, found)
     elif kind in ("task", None) or named:
         loaded, _, problems = inspect_task(path, known, options, strict=False)
         found.problems += problems
@@ -79,3 +80,31 @@ def _check(path: Path, known: Registry, options: Options, found: Checked, *, nam
     else:
         return
     found.n_files += 1
+
+
+def _check_run(path: Path, known: Registry, options: Options, found: Checked) -> None:
+    """A run file or an evaluation: every specification, and everything that it defines whether used or not."""
+    run = load_run(path, config=options.config, strict=False, allow_outside=options.allow_outside)
+    steps, problems = inspect_steps(run, known, options)
+    found.notes += run.notes
+    used = {step.loaded.task.key for step in steps}
+    for (kind, key), document in run.definitions.documents.items():
+        if kind == "task" and key not in used:
+            loaded = task_of(document, known, {}, run.reading)
+            problems += inspect_loaded(loaded, known, options)[1] if loaded.result_of is None else loaded.problems
+            found.notes += loaded.notes
+        elif kind in ("model", "dataset"):
+            problems += _problems_of(kind, document, known)
+    found.problems += dict.fromkeys([*run.problems, *problems])
+
+
+def _problems_of(kind: FileKind, document: Document, known: Registry) -> tuple[Problem, ...]:
+    try:
+        if kind == "model":
+            model_of(document)
+        else:
+            dataset = dataset_of(document, known)
+            first_rows(dataset.kind, dataset.settings, dataset.folder, root=document.root)
+    except SpecError as error:
+        return error.problems
+    return ()

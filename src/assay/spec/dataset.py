@@ -57,6 +57,11 @@ def load_dataset(
     document.raise_problems()
     if kind_of(document.data) != "dataset":
         raise SpecError(document.problem('not a dataset; a dataset has "key", "display_name" and "source"', ()))
+    return dataset_of(document, registry)
+
+
+def dataset_of(document: Document, registry: Registry) -> LoadedDataset:
+    """A dataset from its document; a SpecError with all that is wrong with it."""
     checker = Checker(document)
     loaded = _from_file(document, registry, checker)
     if loaded is None or checker.problems:

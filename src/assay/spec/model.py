@@ -156,7 +156,7 @@ def load_model(path: Path, *, strict: bool = True, environment: Mapping[str, str
     document = read_document(path, strict=strict, environment=environment)
     if kind_of(document.data) != "model":
         raise SpecError(document.problem('not a model; a model has "key", "display_name" and "config"', ()))
-    return _model(document)
+    return model_of(document)
 
 
 def find_model(
@@ -168,7 +168,7 @@ def find_model(
     definitions: Definitions = NOTHING,
 ) -> LoadedModel:
     """The model with a key among what the run file defines and the files of the project."""
-    return _model(find_document("model", key, root, _reader(strict, environment), definitions))
+    return model_of(find_document("model", key, root, _reader(strict, environment), definitions))
 
 
 def find_adapter(
@@ -192,7 +192,8 @@ def _reader(strict: bool, environment: Mapping[str, str] | None) -> Callable[[Pa
     return lambda path: read_document(path, strict=strict, environment=environment)
 
 
-def _model(document: Document) -> LoadedModel:
+def model_of(document: Document) -> LoadedModel:
+    """A model from its document; a SpecError with all that is wrong with it."""
     checker = Checker(document)
     checker.problems += document.problems
     data = with_environment(document.data, document.environment)

@@ -1,0 +1,124 @@
+"""The filter of system calls, as a program that the kernel runs: what confined code may ask of it.
+
+Only the standard library is used here: the worker loads this file.
+"""
+
+from __future__ import annotations
+
+import errno
+import struct
+from collections.abc import Sequence
+
+from assay.sandbox.syscalls import ARCHITECTURES, GUARDED, HARMLESS, NETWORK, NEWEST, number_of
+
+Instruction = tuple[int, int, int, int]
+
+_LOAD, _EQUAL, _GREATER, _HAS_BITS, _MASK, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x54, 0x06
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
+
+_KILL: Instruction = (_RETURN, 0, 0, 0x80000000)
+_ALLOW: Instruction = (_RETURN, 0, 0, 0x7FFF0000)
+
+_CLONE_THREAD = 0x10000
+_WRITE_FLAGS = 0o1 | 0o2 | 0o100 | 0o1000  # O_WRONLY, O_RDWR, O_CREAT, O_TRUNC
+_UNIX, _INET, _INET6, _STREAM = 1, 2, 10, 1
+# isatty, window size, bytes waiting, blocking or not, closing on exec: no terminal can be typed into
+_IOCTLS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
+# F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY: each can have the kernel signal another process
+_SIGNALLING = (8, 10, 15, 1024, 1026)
+# names of threads and of memory regions
+_PRCTLS = (15, 16, 0x53564D41)
+
+
+def _refuse(number: int) -> Instruction:
+    return (_RETURN, 0, 0, 0x00050000 | number)
+
+
+def _argument(place: int, *, high: bool = False) -> Instruction:
+    return (_LOAD, 0, 0, _ARGUMENTS + 8 * place + (4 if high else 0))
+
+
+def _one_of(place: int, values: Sequence[int], refusal: int) -> list[Instruction]:
+    """Allowed where an argument is one of the values."""
+    body = [_argument(place)]
+    for value in values:
+        body += [(_EQUAL, 0, 1, value), _ALLOW]
+    return [*body, _refuse(refusal)]
+
+
+def _none_of(place: int, values: Sequence[int], refusal: int) -> list[Instruction]:
+    """Refused where an argument is one of the values."""
+    body = [_argument(place)]
+    for value in values:
+        body += [(_EQUAL, 0, 1, value), _refuse(refusal)]
+    return [*body, _ALLOW]
+
+
+def _bits(place: int, mask: int, if_set: Instruction, otherwise: Instruction) -> list[Instruction]:
+    return [_argument(place), (_HAS_BITS, 0, 1, mask), if_set, otherwise]
+
+
+def _opening(place: int, *, may_write: bool) -> list[Instruction]:
+    """Where Landlock is too old to know about truncation, nothing is opened for writing at all."""
+    if may_write:
+        return [_ALLOW]
+    return _bits(place, _WRITE_FLAGS, _refuse(errno.EACCES), _ALLOW)
+
+
+def _bodies(*, pid: int, network: bool, may_write: bool) -> dict[str, list[Instruction]]:
+    """What is done about each guarded call."""
+    denied = [_refuse(errno.EPERM)]
+    return {
+        "clone": _bits(0, _CLONE_THREAD, _ALLOW, denied[0]),
+        # glibc falls back to clone() only on ENOSYS; EPERM breaks every thread
+        "clone3": [_refuse(errno.ENOSYS)],
+        "fork": denied,
+        "vfork": denied,
+        "kill": _one_of(0, (pid,), errno.EPERM),
+        "tgkill": _one_of(0, (pid,), errno.EPERM),
+        # limits may be read, not set: the new ones are the third argument, a pointer
+        "prlimit64": [_argument(2), (_EQUAL, 0, 3, 0), _argument(2, high=True), (_EQUAL, 0, 1, 0), _ALLOW, *denied],
+        "ioctl": _one_of(1, _IOCTLS, errno.ENOTTY),
+        "fcntl": _none_of(1, _SIGNALLING, errno.EPERM),
+        "prctl": _one_of(0, _PRCTLS, errno.EPERM),
+        "open": _opening(1, may_write=may_write),
+        "openat": _opening(2, may_write=may_write),
+        "socket": _one_of(0, (_INET, _INET6), errno.EAFNOSUPPORT) if network else denied,
+        # an event loop wakes itself by such a pair; a stream cannot be addressed to anyone else
+        "socketpair": [
+            _argument(0),
+            (_EQUAL, 0, 4, _UNIX),
+            _argument(1),
+            (_MASK, 0, 0, 0xF),
+            (_EQUAL, 0, 1, _STREAM),
+            _ALLOW,
+            *denied,
+        ],
+    }
+
+
+def filter_program(machine: str, *, pid: int, network: bool, may_write: bool) -> bytes:
+    """The filter for the process `pid`: a list of what is allowed; all else is refused.
+
+    `network` lets it make outgoing connections; `may_write` leaves the opening of files to Landlock alone.
+
+    >>> len(filter_program("x86_64", pid=1, network=False, may_write=True)) % 8
+    0
+    """
+    program: list[Instruction] = [
+        (_LOAD, 0, 0, _ARCHITECTURE),
+        (_EQUAL, 1, 0, ARCHITECTURES[machine][1]),
+        _KILL,
+        (_LOAD, 0, 0, _NUMBER),
+        (_GREATER, 0, 1, NEWEST),
+        _refuse(errno.ENOSYS),
+    ]
+    bodies = _bodies(pid=pid, network=network, may_write=may_write)
+    plain = {**HARMLESS, **(NETWORK if network else {})}
+    for name in (*plain, *GUARDED):
+        number = number_of(name, machine)
+        if number is not None:
+            body = bodies.get(name, [_ALLOW])
+            program += [(_EQUAL, 0, len(body), number), *body]
+    program.append(_refuse(errno.EPERM))
+    return b"".join(struct.pack("<HBBI", *instruction) for instruction in program)

@@ -1,0 +1,192 @@
+"""Confining this process for good: Landlock for files, a filter for system calls, limits, no privileges.
+
+Only the standard library is used here: the worker loads this file.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import resource
+import signal
+import site
+import struct
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from assay.sandbox.guard import filter_program
+from assay.sandbox.syscalls import ARCHITECTURES, number_of
+
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
+_SECCOMP_SET_MODE_FILTER, _SECCOMP_GET_ACTION_AVAIL = 1, 2
+_LANDLOCK_VERSION = 1
+_RULE_PATH_BENEATH = 1
+_READ_FILE, _READ_DIR, _WRITE_FILE, _TRUNCATE, _IOCTL_DEV = 1 << 2, 1 << 3, 1 << 1, 1 << 14, 1 << 15
+_SCOPED = 0b11  # no signals to processes outside, no abstract sockets of theirs
+_RIGHTS_BY_VERSION = {1: 13, 2: 14, 3: 15, 4: 15}
+_MOST_RIGHTS = 16
+_KNOWS_TRUNCATION, _KNOWS_IOCTL, _KNOWS_SCOPES = 3, 5, 6
+_CAPABILITY_VERSION = 0x20080522
+_O_PATH = 0o10000000
+
+_SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo")
+_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/dev/urandom", "/dev/random", "/dev/zero")
+_FOR_NETWORK = (
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/nsswitch.conf",
+    "/etc/gai.conf",
+    "/etc/host.conf",
+    "/etc/services",
+    "/etc/protocols",
+    "/etc/ssl",
+    "/etc/pki",
+    "/usr/share/ca-certificates",
+    "/run/systemd/resolve",
+)
+
+
+class ConfinementError(Exception):
+    """This machine cannot confine code; nothing may be run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What code may use: memory of its process, seconds of CPU in the life of a process, seconds a call."""
+
+    memory_bytes: int = 2 << 30
+    cpu_s: int = 600
+    call_s: float = 30.0
+    open_files: int = 256
+
+
+def unsupported() -> str | None:
+    """Why this machine cannot confine code, None when it can."""
+    if not sys.platform.startswith("linux"):
+        return f"{platform.system()} has no Landlock; Linux 5.13 or newer has"
+    machine = platform.machine()
+    if machine not in ARCHITECTURES:
+        return f"the system calls of {machine} are not known; those of {' and '.join(ARCHITECTURES)} are"
+    if _landlock_version() < 1:
+        return f"Landlock is not enabled in this kernel ({platform.release()}); Linux 5.13 or newer can have it"
+    action = ctypes.c_uint32(0x00050000)
+    if _call("seccomp", _SECCOMP_GET_ACTION_AVAIL, 0, ctypes.byref(action)) != 0:
+        return f"this kernel ({platform.release()}) does not filter system calls"
+    return None
+
+
+def confine(limits: Limits, *, network: bool, parent: int) -> None:
+    """Give up all that code does not need, for good; a ConfinementError where that is not possible."""
+    reason = unsupported()
+    if reason is not None:
+        raise ConfinementError(reason)
+    version = _landlock_version()
+    bound(limits)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    _drop_capabilities()
+    _prctl(_PR_SET_DUMPABLE, 0)
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        raise ConfinementError("the process that wanted the code has gone")
+    _prctl(_PR_SET_NO_NEW_PRIVS, 1)
+    _restrict_files(version, network=network)
+    _filter_calls(network=network, may_write=version >= _KNOWS_TRUNCATION)
+
+
+def bound(limits: Limits) -> None:
+    """The limits that any process can set itself; they hold for trusted code as well."""
+    for kind, most in (
+        (resource.RLIMIT_AS, limits.memory_bytes),
+        (resource.RLIMIT_CPU, limits.cpu_s),
+        (resource.RLIMIT_NOFILE, limits.open_files),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        hard = resource.getrlimit(kind)[1]
+        allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (allowed, allowed))
+
+
+def readable(*, network: bool) -> list[str]:
+    """What code may read: the interpreter, installed packages, system libraries."""
+    paths = sysconfig.get_paths()
+    own = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    libraries = [os.path.join(prefix, "lib") for prefix in (sys.base_prefix, sys.base_exec_prefix)]  # noqa: PTH118
+    wanted = [*own, *site.getsitepackages(), *libraries, *_SYSTEM, *_FILES, *(_FOR_NETWORK if network else ())]
+    return list(dict.fromkeys(wanted))
+
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_LIBC.syscall.restype = ctypes.c_long
+
+
+def _call(name: str, *arguments: object) -> int:
+    """A system call by name; -1 when it failed."""
+    number = number_of(name, platform.machine())
+    converted = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
+    return int(_LIBC.syscall(ctypes.c_long(-1 if number is None else number), *converted))
+
+
+def _landlock_version() -> int:
+    return _call("landlock_create_ruleset", None, 0, _LANDLOCK_VERSION)
+
+
+def _expect(done: bool, what: str) -> None:
+    if not done:
+        raise ConfinementError(f"{what}: {os.strerror(ctypes.get_errno())}")
+
+
+def _prctl(option: int, value: int) -> None:
+    _expect(_LIBC.prctl(option, *(ctypes.c_ulong(each) for each in (value, 0, 0, 0))) == 0, f"prctl {option}")
+
+
+def _drop_capabilities() -> None:
+    """Root keeps its name and loses its powers: it reads and signals what any user may."""
+    head = struct.pack("<Ii", _CAPABILITY_VERSION, 0)
+    _expect(_call("capset", head, bytes(24)) == 0, "giving up privileges")
+
+
+def _restrict_files(version: int, *, network: bool) -> None:
+    rights = (1 << _RIGHTS_BY_VERSION.get(version, _MOST_RIGHTS)) - 1
+    # rights over files, then over ports (none are handled), then scopes
+    scopes = _SCOPED if version >= _KNOWS_SCOPES else 0
+    ruleset = struct.pack("<QQQ", rights, 0, scopes)
+    size = 8 if version < 4 else 16 if version < _KNOWS_SCOPES else 24
+    made = _call("landlock_create_ruleset", ruleset, size, 0)
+    _expect(made >= 0, "Landlock")
+    for path, allowed in _rules(version, network=network):
+        _allow_beneath(made, path, allowed & rights)
+    _expect(_call("landlock_restrict_self", made, 0) == 0, "Landlock")
+    os.close(made)
+
+
+def _rules(version: int, *, network: bool) -> Iterator[tuple[str, int]]:
+    for path in readable(network=network):
+        yield path, _READ_FILE | _READ_DIR
+    yield "/dev/null", _READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL_DEV
+
+
+def _allow_beneath(ruleset: int, path: str, rights: int) -> None:
+    try:
+        opened = os.open(path, _O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return  # what is not there need not be allowed
+    try:
+        if not os.path.isdir(path):  # noqa: PTH112
+            rights &= ~_READ_DIR
+        rule = struct.pack("<Qi", rights, opened)
+        _expect(_call("landlock_add_rule", ruleset, _RULE_PATH_BENEATH, rule, 0) == 0, f"Landlock: {path}")
+    finally:
+        os.close(opened)
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
+
+
+def _filter_calls(*, network: bool, may_write: bool) -> None:
+    code = filter_program(platform.machine(), pid=os.getpid(), network=network, may_write=may_write)
+    program = _Program(len(code) // 8, code)
+    _expect(_call("seccomp", _SECCOMP_SET_MODE_FILTER, 0, ctypes.byref(program)) == 0, "the filter of system calls")

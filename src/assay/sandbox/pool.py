@@ -1,0 +1,219 @@
+"""User code run safely: workers are started once for a snippet, used again, and replaced when they are lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Self
+
+import orjson
+
+from assay.sandbox.linux import Limits
+from assay.sandbox.process import Worker, WorkerLost
+from assay.sandbox.program import Broke, Program, Result
+
+SLICE_ROWS = 500
+SLICE_BYTES = 4_000_000
+MOST_WIDE = 4
+PATIENCE_S = 0.2
+"""A second worker joins when a batch takes longer than this: starting one costs half as much."""
+MOST_LOST = 25
+"""After so many workers lost in a row, with no call that ended well, the rest is not tried any more."""
+WHOLE_RUN = 10
+"""A call over all samples of a run may take this many times as long as one over one sample."""
+
+
+class Sandbox:
+    """Where a run's user code is run; a value that the run owns and closes.
+
+    >>> program = Program(source="def double(x): return 2 * x", function="double", shape="plain")
+    >>> with Sandbox() as sandbox:
+    ...     [result.value for result in sandbox.map(program, [[1], [2]])]
+    [2, 4]
+    """
+
+    def __init__(self, *, limits: Limits | None = None, trusted: bool = False) -> None:
+        self._limits = limits or Limits()
+        self._trusted = trusted
+        self._lock = threading.Lock()
+        self._idle: dict[Program, list[Worker]] = {}
+        self._alive: set[Worker] = set()
+        self._lost: dict[Program, int] = {}
+        self._broken: dict[Program, str] = {}
+        # the kernel ends a worker when the thread that started it ends: this one lives as long as the sandbox
+        self._starter = ThreadPoolExecutor(1, thread_name_prefix="assay-start")
+        self._helpers = ThreadPoolExecutor(MOST_WIDE, thread_name_prefix="assay-code")
+        self._width = min(MOST_WIDE, os.cpu_count() or 1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End every worker."""
+        with self._lock:
+            workers, self._alive = self._alive, set()
+            self._idle.clear()
+        for worker in workers:
+            worker.end()
+        self._helpers.shutdown(wait=True, cancel_futures=True)
+        self._starter.shutdown(wait=True)
+
+    def call(self, program: Program, argument: Any) -> Result:
+        """One call over everything at once, which may take longer than one over a row."""
+        return self._slice(program, [_encoded(argument)], most_s=self._limits.call_s * WHOLE_RUN)[0]
+
+    def map(self, program: Program, rows: Sequence[Any]) -> list[Result]:
+        """One call a row; a row that fails, crashes or hangs fails alone."""
+        results: list[Result] = [Broke("not run")] * len(rows)
+        waiting = deque(range(0, len(rows), SLICE_ROWS))
+
+        def work() -> None:
+            while True:
+                try:
+                    start = waiting.popleft()
+                except IndexError:
+                    return
+                some = [_encoded(row) for row in rows[start : start + SLICE_ROWS]]
+                results[start : start + len(some)] = self._slice(program, some, most_s=self._limits.call_s)
+
+        over = threading.Event()
+
+        def help_out() -> None:
+            if not over.wait(PATIENCE_S):
+                work()
+
+        wide = min(self._width, len(waiting)) - 1
+        helping = [self._helpers.submit(help_out) for _ in range(wide)]
+        try:
+            work()
+        finally:
+            over.set()
+        for each in helping:
+            each.result()
+        return results
+
+    def _slice(self, program: Program, rows: Sequence[bytes], *, most_s: float) -> list[Result]:
+        """The results of some rows, however many workers that takes."""
+        results: list[Result] = []
+        for group in _groups(rows):
+            batch = _Batch(group)
+            while batch.pending:
+                worker = self._taken(program)
+                if isinstance(worker, Broke):
+                    batch.take([worker] * len(batch.pending))
+                else:
+                    self._attempt(program, worker, batch, most_s)
+            results += batch.results
+        return results
+
+    def _attempt(self, program: Program, worker: Worker, batch: _Batch, most_s: float) -> None:
+        order = batch.next_rows()
+        left = len(batch.pending) - len(order)
+        try:
+            worker.call([batch.rows[place] for place in order], batch.take, most_s=most_s)
+            if len(batch.pending) != left:
+                raise WorkerLost("the worker sent another number of results than there are rows", 0)
+        except WorkerLost as lost:
+            worker.end()
+            progressed = len(batch.pending) < left + len(order)
+            batch.blame(order[min(max(lost.row, 0), len(order) - 1)], str(lost))
+            self._forget(program, worker, progressed=progressed)
+        else:
+            self._give_back(program, worker)
+
+    def _taken(self, program: Program) -> Worker | Broke:
+        with self._lock:
+            if program in self._broken:
+                return Broke(self._broken[program])
+            idle = self._idle.setdefault(program, [])
+            if idle:
+                return idle.pop()
+        worker = self._starter.submit(Worker, program, self._limits, trusted=self._trusted).result()
+        with self._lock:
+            self._alive.add(worker)
+        worker.start()
+        if worker.broken is None:
+            return worker
+        with self._lock:
+            self._broken[program] = worker.broken
+            self._alive.discard(worker)
+        worker.end()
+        return Broke(worker.broken)
+
+    def _give_back(self, program: Program, worker: Worker) -> None:
+        with self._lock:
+            self._lost[program] = 0
+            if worker in self._alive and worker.cpu_s < self._limits.cpu_s / 2:
+                self._idle[program].append(worker)
+                return
+            self._alive.discard(worker)
+        worker.end()
+
+    def _forget(self, program: Program, worker: Worker, *, progressed: bool) -> None:
+        with self._lock:
+            self._alive.discard(worker)
+            self._lost[program] = 1 if progressed else self._lost.get(program, 0) + 1
+            if self._lost[program] >= MOST_LOST:
+                self._broken[program] = f"not run: the code ended its process {MOST_LOST} times in a row"
+
+
+class _Batch:
+    """Rows that go over the pipe together, their results, and the places of those that have none yet."""
+
+    def __init__(self, rows: Sequence[bytes]) -> None:
+        self.rows = rows
+        self.results: list[Result] = [Broke("not run")] * len(rows)
+        self.pending = deque(range(len(rows)))
+        self._safe = 0
+
+    def next_rows(self) -> list[int]:
+        """What to run next: rows that ended well once, if their results were lost with a worker, else all."""
+        order = list(self.pending)
+        order, self._safe = order[: self._safe or None], 0
+        return order
+
+    def take(self, some: Sequence[Result]) -> None:
+        """The next results, in order; an IndexError when there are more than rows."""
+        for result in some:
+            self.results[self.pending.popleft()] = result
+
+    def blame(self, place: int, detail: str) -> None:
+        """Fail the row that was running when its worker was lost; those before it run again, by themselves."""
+        if not self.pending:
+            return
+        culprit = place if place in self.pending else self.pending[0]
+        self.results[culprit] = Broke(detail)
+        self._safe = self.pending.index(culprit)
+        self.pending.remove(culprit)
+
+
+def _encoded(row: Any) -> bytes:
+    try:
+        return orjson.dumps(row, default=str, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:
+        # a lone surrogate, an integer of more than 64 bits
+        return json.dumps(row, default=str).encode()
+
+
+def _groups(rows: Sequence[bytes]) -> Iterator[list[bytes]]:
+    """Rows that go over the pipe together: many small ones, few large ones."""
+    group: list[bytes] = []
+    size = 0
+    for row in rows:
+        if group and size + len(row) > SLICE_BYTES:
+            yield group
+            group, size = [], 0
+        group.append(row)
+        size += len(row)
+    if group:
+        yield group

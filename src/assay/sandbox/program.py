@@ -1,0 +1,56 @@
+"""A snippet as the parent knows it, and what a call of it may come to."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from assay.spec.code import Code
+
+Shape = Literal["sample", "samples", "scores", "plain"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """The source of a snippet, the function in it that is called, and how its arguments are made.
+
+    `file` and `line` say where the source stands, so that errors point there.
+    """
+
+    source: str
+    function: str
+    shape: Shape
+    file: str = "<snippet>"
+    line: int = 1
+    network: bool = False
+
+    @classmethod
+    def of(cls, code: Code, shape: Shape, *, network: bool = False) -> Program:
+        """The program of a snippet in a file."""
+        place = code.place
+        file, line = "<snippet>", 1
+        if place is not None:
+            file, line = (place.file, place.line) if code.literal else (f"{place} (the snippet there)", 1)
+        return cls(source=str(code), function=code.function, shape=shape, file=file, line=line, network=network)
+
+    def document(self) -> dict[str, Any]:
+        """The program as it crosses the pipe."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """A call that came to its end, with what it printed."""
+
+    value: Any
+    printed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """A call that did not, in words a person can act on."""
+
+    detail: str
+
+
+Result = Returned | Broke

@@ -1,0 +1,220 @@
+"""A snippet inside its worker: compiled once, called for each row, its prints kept and its errors cut to its lines.
+
+Only the standard library is used here: the worker loads this file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import io
+import json
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from assay.sandbox.shims import ModelResponse, RawSample, SampleScore, SolverOutput, SolverTrace
+
+MODULE = "__snippet__"
+KEPT_PRINT = 4_000
+MOST_PRINT = 1_000_000
+MOST_RESULT = 16_000_000
+MOST_FRAMES = 5
+MOST_WORDS = 1_000
+_FORBIDDEN = "code may not read or write files, start programs or use the network here"
+
+
+class PrintedTooMuch(BaseException):
+    """Ends a call that prints without end; no `except Exception` holds it back."""
+
+
+class Printed(io.TextIOBase):
+    """Where prints go: the first part is kept, and there is an end to it."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._kept = 0
+        self.length = 0
+
+    def write(self, text: str) -> int:
+        self.length += len(text)
+        if self._kept < KEPT_PRINT:
+            part = text[: KEPT_PRINT - self._kept]
+            self._parts.append(part)
+            self._kept += len(part)
+        if self.length > MOST_PRINT:
+            raise PrintedTooMuch(f"printed more than {MOST_PRINT:,} characters")
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
+
+    def take(self) -> str:
+        """What was printed since the last time."""
+        text = "".join(self._parts)
+        if self.length > self._kept:
+            text += f"... ({self.length - self._kept:,} more characters)"
+        self._parts, self._kept, self.length = [], 0, 0
+        return text
+
+
+def _score_arguments(row: Any) -> tuple[Any, ...]:
+    sample, sample_id, answer, trace = row
+    output = None if answer is None else SolverOutput(answer, trace)
+    return RawSample(sample, sample_id=sample_id), output
+
+
+class WholeSample(RawSample):
+    """A sample among all of a run: its columns, and under `sample` and `solver_output` what a scorer of one gets."""
+
+    def __init__(self, sample: RawSample, output: SolverOutput | None) -> None:
+        super().__init__(sample, sample_id=sample["sample_id"])
+        object.__setattr__(self, "_both", {"sample": sample, "solver_output": output})
+
+    def __missing__(self, name: str) -> Any:
+        both: dict[str, Any] = self._both
+        return both[name] if name in both else super().__missing__(name)
+
+
+def _all_arguments(rows: Any) -> tuple[Any, ...]:
+    pairs = [_score_arguments(row) for row in rows]
+    return [WholeSample(*pair) for pair in pairs], [output for _, output in pairs]
+
+
+SHAPES: Mapping[str, Callable[[Any], tuple[Any, ...]]] = {
+    "sample": _score_arguments,
+    "samples": _all_arguments,
+    "scores": lambda rows: ([SampleScore(values, metadata) for values, metadata in rows],),
+    "plain": tuple,
+}
+"""How the arguments of a call are made of what came over the pipe."""
+
+
+def plain(value: Any) -> Any:
+    """What a snippet gave as plain data; a TypeError names what is none."""
+    if isinstance(value, SampleScore):
+        return {"scores": value.values, "metadata": value.metadata}
+    if isinstance(value, SolverOutput):
+        return {"output": value.output, "trace": value.trace.items}
+    if isinstance(value, SolverTrace):
+        return value.items
+    if isinstance(value, ModelResponse):
+        return {"text": value.text, "items": value.items}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "tolist"):  # numbers and arrays of numpy
+        return value.tolist()
+    raise TypeError(f"a value of type {type(value).__name__} is no plain data (text, numbers, lists, mappings)")
+
+
+# lone surrogates stay escaped, so that any text survives the pipe
+_encode = json.JSONEncoder(default=plain, check_circular=True).encode
+
+
+class Snippet:
+    """The user's code, loaded; `run` gives the JSON of what one call returned or of how it failed."""
+
+    def __init__(self, program: Mapping[str, Any], printed: Printed, *, confined: bool) -> None:
+        self._file = str(program["file"])
+        self._first = int(program["line"])
+        self._lines = str(program["source"]).splitlines()
+        self._name = str(program["function"])
+        self._arguments = SHAPES[program["shape"]]
+        self._printed = printed
+        self._confined = confined
+        self._runner: Any = None
+        self._function: Callable[..., Any] = self._nothing
+        self._takes: int | None = None
+
+    def _nothing(self, *arguments: Any) -> Any:
+        raise RuntimeError("the snippet is not loaded")
+
+    def load(self) -> str | None:
+        """Run the snippet's own lines; says how that failed, None when it did not."""
+        source = "\n" * (self._first - 1) + "\n".join(self._lines) + "\n"
+        # dataclasses and others look a class's module up by its name
+        module = sys.modules[MODULE] = ModuleType(MODULE)
+        try:
+            exec(compile(source, self._file, "exec"), module.__dict__)  # noqa: S102 - what a sandbox is for
+            self._function = getattr(module, self._name)
+            self._takes = _positional(self._function)
+        # whatever the user's code raises is the user's to read
+        except BaseException as error:
+            return f"{self.described(error)}\n  (while the snippet was loaded)"
+        return None
+
+    def call(self, row: Any) -> Any:
+        """What the function returns for one row."""
+        arguments = self._arguments(row)
+        result = self._function(*(arguments if self._takes is None else arguments[: self._takes]))
+        return self._awaited(result) if inspect.isawaitable(result) else result
+
+    def run(self, row: Any) -> str:
+        """One call as JSON: [true, result, printed] or [false, why, printed]."""
+        try:
+            text, done = _encode(self.call(row)), "true"
+            if self._printed.length > MOST_PRINT:
+                raise PrintedTooMuch(f"printed more than {MOST_PRINT:,} characters")
+            if len(text) > MOST_RESULT:
+                raise ValueError(f"gave more than {MOST_RESULT:,} characters")
+        # the boundary between the user's code and ours: all that it raises is a failure of its row
+        except BaseException as error:
+            text, done = json.dumps(self.described(error)), "false"
+        if self._printed.length:
+            return f"[{done},{text},{json.dumps(self._printed.take())}]"
+        return f"[{done},{text}]"
+
+    def _awaited(self, result: Any) -> Any:
+        import asyncio
+
+        async def wait() -> Any:
+            return await result
+
+        if self._runner is None:
+            self._runner = asyncio.Runner()
+        return self._runner.run(wait())
+
+    def described(self, error: BaseException) -> str:
+        """An error in words, with the user's own lines that led to it and no others."""
+        try:
+            said = str(error)
+        except BaseException:
+            said = "(its text cannot be had)"
+        name = type(error).__name__
+        if isinstance(error, MemoryError):
+            said = f"{said}; more memory than code may use".lstrip("; ")
+        elif isinstance(error, PrintedTooMuch):
+            name, said = "", said
+        elif isinstance(error, PermissionError) and self._confined:
+            said = f"{said} ({_FORBIDDEN})"
+        head = f"{name}: {said}" if name and said else name or said
+        frames = [
+            (frame.f_code.co_name, line)
+            for frame, line in traceback.walk_tb(error.__traceback__)
+            if frame.f_code.co_filename == self._file
+        ]
+        return "\n".join([head[:MOST_WORDS], *self._shown(frames)])
+
+    def _shown(self, frames: list[tuple[str, int]]) -> list[str]:
+        shown: list[str] = []
+        for function, line in reversed(frames[-MOST_FRAMES:]):
+            shown.append(f"  {self._file}:{line} in {function}")
+            place = line - self._first
+            if 0 <= place < len(self._lines):
+                shown.append(f"    {self._lines[place].strip()}")
+        return shown
+
+
+def _positional(function: Callable[..., Any]) -> int | None:
+    """How many arguments the function takes by position; None for any number."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
+        return None
+    return sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters)

@@ -1,0 +1,97 @@
+"""The process that runs a snippet: it confines itself, then answers calls until the pipe is closed.
+
+Only the standard library is used here and in what this file loads: nothing of the parent's comes along.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import os
+import struct
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from assay.sandbox import shims
+from assay.sandbox.frames import read_message, write_message
+from assay.sandbox.linux import ConfinementError, Limits, bound, confine
+from assay.sandbox.snippet import Printed, Snippet
+
+FLUSH_S = 0.02
+"""Results are sent at least this often while a batch runs: what a crash loses is done again."""
+FLUSH_CHARACTERS = 4_000_000
+STATUS = struct.Struct("<i")
+STATUS_BYTES = mmap.PAGESIZE
+
+
+def main(status: int) -> None:
+    """Take the pipe for ourselves, load the snippet, and answer calls."""
+    incoming, outgoing = _private_pipe()
+    board = mmap.mmap(status, STATUS_BYTES)
+    os.close(status)
+    boot = read_message(incoming)
+    if boot is None:
+        return
+    try:
+        _settle(boot)
+    except ConfinementError as error:
+        _send(outgoing, {"refused": str(error)})
+        return
+    shims.install()
+    printed = Printed()
+    sys.stdout = sys.stderr = printed
+    snippet = Snippet(boot["program"], printed, confined=boot["confined"])
+    _send(outgoing, {"refused": None})
+    read_message(incoming)
+    _send(outgoing, {"broken": snippet.load()})
+    printed.take()
+    while (message := read_message(incoming)) is not None:
+        serve(snippet, message["rows"], board, outgoing)
+
+
+def _private_pipe() -> tuple[int, int]:
+    """Our ends of the pipe, out of the way of code that reads its input or writes to its output."""
+    incoming, outgoing = os.dup(0), os.dup(1)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nowhere, standard)
+    os.close(nowhere)
+    return incoming, outgoing
+
+
+def _settle(boot: Mapping[str, Any]) -> None:
+    limits = Limits(**boot["limits"])
+    if boot["confined"]:
+        confine(limits, network=boot["network"], parent=boot["parent"])
+        return
+    # trusted code runs on machines where not every limit can be set
+    with contextlib.suppress(OSError, ValueError):
+        bound(limits)
+
+
+def serve(snippet: Snippet, rows: list[Any], board: Any, outgoing: int) -> None:
+    """Run a batch row by row; the board always shows the row that is being run."""
+    parts: list[str] = []
+    size, sent_at = 0, time.monotonic()
+    for place, row in enumerate(rows):
+        STATUS.pack_into(board, 0, place)
+        part = snippet.run(row)
+        parts.append(part)
+        size += len(part)
+        now = time.monotonic()
+        if now - sent_at > FLUSH_S or size > FLUSH_CHARACTERS:
+            _results(outgoing, parts, done=False)
+            parts, size, sent_at = [], 0, now
+    _results(outgoing, parts, done=True)
+
+
+def _results(outgoing: int, parts: list[str], *, done: bool) -> None:
+    head = f'{{"done":{"true" if done else "false"},"cpu":{time.process_time():.3f},"results":['
+    write_message(outgoing, f"{head}{','.join(parts)}]}}".encode())
+
+
+def _send(outgoing: int, message: Mapping[str, Any]) -> None:
+    write_message(outgoing, json.dumps(message).encode())

@@ -1,0 +1,132 @@
+"""Python in a file: text that knows its place and the function that it must hold; looked at, never run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from pydantic import BaseModel
+
+from assay.errors import Place, Problem
+from assay.spec.fields import Located
+from assay.spec.nearest import nearest
+from assay.spec.placeholder import has_placeholder
+
+
+class Code(Located):
+    """A snippet; each kind names its function and the numbers of arguments that it is called with."""
+
+    function: ClassVar[str] = ""
+    parameters: ClassVar[tuple[str, ...]] = ()
+    least: ClassVar[int] = 1
+    only_async: ClassVar[bool] = False
+
+    def problems(self) -> Iterator[Problem]:
+        """What can be seen to be wrong without running it."""
+        if has_placeholder(self):
+            return
+        try:
+            tree = ast.parse(str(self))
+        except SyntaxError as error:
+            yield self._problem(f"not Python: {error.msg}", error.lineno or 1, error.offset or 1)
+            return
+        except (ValueError, RecursionError, MemoryError) as error:
+            yield self._problem(f"not Python: {error}", 1, 1)
+            return
+        yield from self._wrong_function(tree)
+
+    def takes(self, n: int) -> bool:
+        """Whether the function has a place for an n-th argument; True where that cannot be seen."""
+        try:
+            found = _functions(ast.parse(str(self))).get(self.function)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return True
+        return found is None or found.args.vararg is not None or _positional(found) >= n
+
+    def _wrong_function(self, tree: ast.Module) -> Iterator[Problem]:
+        there = _functions(tree)
+        wanted = f"{self.function}({', '.join(self.parameters)})"
+        found = there.get(self.function)
+        if found is None:
+            if self.function in _other_names(tree):
+                return
+            near = nearest(self.function, there)
+            line = there[near].lineno if near else 1
+            hint = f"; it has {', '.join(there)}" if there else ""
+            yield self._problem(f"the snippet has no function {wanted}{hint}", line, 1, near and self.function)
+            return
+        given = _positional(found)
+        required = given - len(found.args.defaults)
+        named = [arg for arg, default in zip(found.args.kwonlyargs, found.args.kw_defaults, strict=True) if not default]
+        enough = given >= self.least or found.args.vararg is not None
+        if not enough or required > len(self.parameters) or named:
+            yield self._problem(f"expected {wanted}", found.lineno, found.col_offset + 1)
+        if self.only_async and not isinstance(found, ast.AsyncFunctionDef):
+            yield self._problem(f"expected async def {wanted}", found.lineno, found.col_offset + 1)
+
+    def _problem(self, message: str, line: int, column: int, suggestion: str | None = None) -> Problem:
+        place = self.at(line)
+        if place is not None and self.literal:
+            place = Place(place.file, place.line, column)
+        elif line > 1:
+            message = f"{message} (line {line} of the snippet)"
+        return Problem(message=message, place=place, suggestion=suggestion)
+
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _functions(tree: ast.Module) -> dict[str, Function]:
+    return {node.name: node for node in tree.body if isinstance(node, Function)}
+
+
+def _positional(function: Function) -> int:
+    return len(function.args.posonlyargs) + len(function.args.args)
+
+
+def _other_names(tree: ast.Module) -> set[str]:
+    """Names that are bound in another way than by `def`: assigned, imported, or within an `if`."""
+    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            bound |= {name.asname or name.name for name in node.names}
+        elif isinstance(node, Function) and node not in tree.body:
+            bound.add(node.name)
+    return bound
+
+
+class ScoreCode(Code):
+    """`compute_scores(sample[, solver_output])`."""
+
+    function = "compute_scores"
+    parameters = ("sample", "solver_output")
+
+
+class AllScoresCode(Code):
+    """`compute_scores(samples)`."""
+
+    function = "compute_scores"
+    parameters = ("samples", "solver_outputs")
+
+
+class MetricCode(Code):
+    """`compute_metrics(scores)`."""
+
+    function = "compute_metrics"
+    parameters = ("scores",)
+
+
+def codes_in(value: Any) -> Iterator[Code]:
+    """Every snippet in settings, however deep."""
+    if isinstance(value, Code):
+        yield value
+    elif isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from codes_in(getattr(value, name))
+    elif isinstance(value, list | tuple):
+        for entry in value:
+            yield from codes_in(entry)
+    elif isinstance(value, dict):
+        for entry in value.values():
+            yield from codes_in(entry)

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import json
+import os
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.sandbox import worker
+from assay.sandbox.frames import read_message
+from assay.sandbox.snippet import Printed, Snippet
+
+
+@pytest.fixture
+def pipe():
+    reading, writing = os.pipe()
+    yield reading, writing
+    os.close(reading)
+    os.close(writing)
+
+
+def loaded(source: str) -> Snippet:
+    program = {"source": source, "function": "f", "shape": "plain", "file": "x", "line": 1}
+    made = Snippet(program, Printed(), confined=False)
+    assert made.load() is None
+    return made
+
+
+def test_a_batch_is_answered_in_one_message_and_the_board_shows_the_last_row(pipe):
+    board = bytearray(worker.STATUS_BYTES)
+    worker.serve(loaded("def f(x): return x"), [[1], ["ä"], [None]], board, pipe[1])
+    answer = read_message(pipe[0])
+    assert (answer["done"], answer["results"]) == (True, [[True, 1], [True, "ä"], [True, None]])
+    assert struct.unpack_from("<i", board)[0] == 2
+
+
+def test_results_are_sent_while_a_slow_batch_runs(pipe, monkeypatch):
+    monkeypatch.setattr(worker, "FLUSH_S", 0)
+    worker.serve(loaded("def f(x): return x"), [[1], [2]], bytearray(8), pipe[1])
+    sent = [read_message(pipe[0]) for _ in range(3)]
+    assert [len(message["results"]) for message in sent] == [1, 1, 0]
+    assert [message["done"] for message in sent] == [False, False, True]
+
+
+def test_a_worker_loads_only_the_standard_library():
+    code = (
+        "import sys; before = set(sys.modules); sys.path.insert(0, sys.argv[1]); import assay.sandbox.worker, json; "
+        "print(json.dumps([m.__file__ for n, m in sys.modules.items() if getattr(m, '__file__', None)]))"
+    )
+    source = str(Path(worker.__file__).parents[2])
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code, source], capture_output=True, text=True, check=True)
+    foreign = [path for path in json.loads(done.stdout) if "site-packages" in path]
+    assert foreign == []

@@ -1,0 +1,288 @@
+"""A judge corrected by human labels: the judge reads everything, people some of it, and both count for what they are.
+
+Angelopoulos, A. N., Duchi, J. C. and Zrnic, T. (2023), PPI++: efficient prediction-powered inference.
+Rogan, W. J. and Gladen, B. (1978), Estimating prevalence from the results of a screening test, American Journal of
+Epidemiology 107. Donner, A. and Zou, G. Y. (2012), Closed-form confidence intervals for functions of the normal mean
+and standard deviation, Statistical Methods in Medical Research 21: bounds of a sum from bounds of its parts.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.stats import interval
+from assay.stats.bootstrap import t_value
+from assay.stats.interval import no_interval, ratio, wilson, z_value
+from assay.stats.units import FloatArray
+from assay.types import Interval, MetricValue
+
+LEAST_LABELS = 2
+UNSEEN = 2.0
+"""Labels that might have contradicted the judge and did not: with none seen, the judge is not yet known to be right."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibrated:
+    """The corrected mean beside the judge's own and the one of the labels alone.
+
+    `trust` is how much of the judge enters, from 0 (labels alone) to 1. `labels_to_halve` is the number of labels
+    that would make the interval half as wide, None when no number would.
+    """
+
+    estimate: MetricValue
+    judge: MetricValue
+    labels_only: MetricValue
+    trust: float
+    n_labelled: int
+    n_unlabelled: int
+    labels_to_halve: int | None
+    rogan_gladen: MetricValue | None = None
+    sensitivity: MetricValue | None = None
+    specificity: MetricValue | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Labels and the judge's numbers on the same samples, and the judge's numbers on those without a label.
+
+    `chances` are the recorded chances of a sample to be labelled; None when labels were drawn evenly.
+    """
+
+    labels: FloatArray
+    judged: FloatArray
+    rest: FloatArray
+    chances: FloatArray | None = None
+    rest_chances: FloatArray | None = None
+
+    def scaled(self, low: float, high: float) -> Evidence:
+        """The same on the range from 0 to 1."""
+        width = high - low
+        labels, judged, rest = ((side - low) / width for side in (self.labels, self.judged, self.rest))
+        return Evidence(labels=labels, judged=judged, rest=rest, chances=self.chances, rest_chances=self.rest_chances)
+
+    @property
+    def weights(self) -> FloatArray:
+        """What a label stands for: the more, the less likely it was to be drawn."""
+        return np.ones_like(self.labels) if self.chances is None else 1 / self.chances
+
+    @property
+    def rest_weights(self) -> FloatArray:
+        """The same for the samples that were not drawn."""
+        if self.rest_chances is None:
+            return np.ones_like(self.rest)
+        return 1 / np.maximum(1 - self.rest_chances, 1e-3)
+
+
+def calibrate(
+    found: Evidence,
+    *,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+    level: float = 0.95,
+    rng: np.random.Generator,
+) -> Calibrated:
+    """The mean that people would give to all samples, from the judge's numbers on all and people's on some.
+
+    `bounds` is the declared range of both; None gives a t interval instead of a score interval.
+
+    >>> labels = np.array([1.0, 0.0, 1.0, 1.0] * 10)
+    >>> judged = np.array([1.0, 0.0, 1.0, 0.0] * 10)
+    >>> found = Evidence(labels=labels, judged=judged, rest=np.array([1.0, 0.0] * 200))
+    >>> made = calibrate(found, rng=np.random.default_rng(1))
+    >>> made.judge.value, round(made.estimate.value, 3), round(made.trust, 2)
+    (0.5, 0.75, 0.45)
+    """
+    low, high = bounds or (0.0, 1.0)
+    unit = found.scaled(low, high)
+    every = np.concatenate([found.judged, found.rest])
+    judge = interval.mean(every, rng=rng, bounds=bounds, level=level)
+    n = len(found.labels)
+    if n < LEAST_LABELS:
+        nothing = MetricValue(value=None, n=n, reason=f"needs at least {LEAST_LABELS} labels")
+        return Calibrated(
+            estimate=nothing,
+            judge=judge,
+            labels_only=nothing,
+            trust=0.0,
+            n_labelled=n,
+            n_unlabelled=len(found.rest),
+            labels_to_halve=None,
+        )
+    parts = _Parts.of(unit, unseen=UNSEEN if bounds is not None else 0.0)
+    estimate = MetricValue(
+        value=low + (high - low) * parts.estimate,
+        n=n + len(found.rest),
+        interval=_stretched(parts.interval(level, bounded=bounds is not None), low, high),
+    )
+    return Calibrated(
+        estimate=estimate,
+        judge=judge,
+        labels_only=_labels_only(unit, (low, high), level, bounded=bounds is not None),
+        trust=parts.trust,
+        n_labelled=n,
+        n_unlabelled=len(found.rest),
+        labels_to_halve=parts.labels_to_halve(level),
+        **_rates(unit, level),
+    )
+
+
+def _labels_only(unit: Evidence, span: tuple[float, float], level: float, *, bounded: bool) -> MetricValue:
+    """The mean of the labels, each weighing what it stands for, as if there were no judge."""
+    low, high = span
+    if bounded:
+        weights = unit.weights / unit.weights.max()
+        value = ratio(weights * unit.labels, weights, level=level)
+        assert value.value is not None
+        assert value.interval is not None
+        mean, made = value.value, value.interval
+    else:
+        nobody = Evidence(labels=unit.labels, judged=unit.labels * 0, rest=unit.rest[:0], chances=unit.chances)
+        parts = _Parts.of(nobody, unseen=0.0)
+        mean, made = parts.estimate, parts.interval(level, bounded=False)
+    return MetricValue(value=low + (high - low) * mean, n=len(unit.labels), interval=_stretched(made, low, high))
+
+
+def _stretched(made: Interval, low: float, high: float) -> Interval:
+    bounds = [None if bound is None else low + (high - low) * bound for bound in (made.low, made.high)]
+    return Interval(
+        low=bounds[0],
+        high=bounds[1],
+        method=made.method,
+        level=made.level,
+        n_effective=made.n_effective,
+        caveat=made.caveat,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The estimate on the range from 0 to 1, and the two parts of its variance."""
+
+    estimate: float
+    trust: float
+    n: int
+    n_rest: int
+    of_judge: float
+    of_labels: float
+
+    @classmethod
+    def of(cls, found: Evidence, *, unseen: float) -> _Parts:
+        weights, rest_weights = found.weights, found.rest_weights
+        n, n_rest = len(found.labels), len(found.rest)
+        trust = _trust(found, weights) if n_rest else 0.0
+        left = found.labels - trust * found.judged
+        estimate, of_labels = _mean_and_variance(left, weights)
+        of_labels = max(of_labels, trust**2 * unseen / (n * (n - 1)))
+        of_judge = 0.0
+        if n_rest:
+            mean, of_judge = _mean_and_variance(trust * found.rest, rest_weights)
+            estimate += mean
+        return cls(estimate, trust, n, n_rest, of_judge, of_labels)
+
+    @property
+    def variance(self) -> float:
+        return self.of_judge + self.of_labels
+
+    def interval(self, level: float, *, bounded: bool) -> Interval:
+        if not bounded:
+            if self.variance <= 0:
+                return no_interval("all labels are equal and there is no declared range", level=level, method="t")
+            half = t_value(level, self.n - 1) * math.sqrt(self.variance)
+            return Interval(low=self.estimate - half, high=self.estimate + half, method="t", level=level)
+        share = min(max(self.estimate, 0.0), 1.0)
+        size, c = float(self.n), z_value(level)
+        if self.variance > 1e-15 and 0 < share < 1:
+            size, c = share * (1 - share) / self.variance, t_value(level, self.n - 1)
+        bounds = [float(bound) for bound in wilson(share * size, size, c=c)]
+        return Interval(
+            low=min(bounds[0], self.estimate),
+            high=max(bounds[1], self.estimate),
+            method="wilson_effective",
+            level=level,
+            n_effective=size,
+        )
+
+    def labels_to_halve(self, level: float) -> int | None:
+        z = z_value(level)
+        width = 2 * z * math.sqrt(self.variance)
+        room = width**2 / (16 * z**2) - self.of_judge
+        return math.ceil(self.of_labels * self.n / room) if room > 0 and self.of_labels > 0 else None
+
+
+def _trust(found: Evidence, weights: FloatArray) -> float:
+    """How much of the judge to use: the slope of labels on judgements, less what the judge's own noise costs."""
+    total = weights.sum()
+    judged = found.judged - (weights @ found.judged) / total
+    labels = found.labels - (weights @ found.labels) / total
+    spread = float(weights @ judged**2)
+    if spread <= 0:
+        return 0.0
+    slope = float(weights @ (judged * labels)) / spread
+    return min(max(slope / (1 + len(found.labels) / len(found.rest)), 0.0), 1.0)
+
+
+def _mean_and_variance(values: FloatArray, weights: FloatArray) -> tuple[float, float]:
+    """A weighted mean and its variance by linearisation; of even weights the plain ones."""
+    n, total = len(values), float(weights.sum())
+    mean = float(weights @ values) / total
+    residual = weights * (values - mean)
+    return mean, n / (n - 1) * float(residual @ residual) / total**2 if n > 1 else 0.0
+
+
+def _rates(unit: Evidence, level: float) -> dict[str, MetricValue | None]:
+    """Sensitivity and specificity of a yes/no judge, and Rogan and Gladen's estimate where it can be trusted."""
+    sides = (unit.labels, unit.judged, unit.rest)
+    if not all(np.isin(side, (0.0, 1.0)).all() for side in sides):
+        return {}
+    weights = unit.weights / unit.weights.max()
+    positive, negative = weights * unit.labels, weights * (1 - unit.labels)
+    why = "no label of this kind"
+    sensitivity = ratio(positive * unit.judged, positive, level=level, undefined=why)
+    specificity = ratio(negative * (1 - unit.judged), negative, level=level, undefined=why)
+    found: dict[str, MetricValue | None] = {"sensitivity": sensitivity, "specificity": specificity}
+    return {**found, "rogan_gladen": rogan_gladen(np.concatenate([unit.judged, unit.rest]), sensitivity, specificity)}
+
+
+def rogan_gladen(judged: npt.ArrayLike, sensitivity: MetricValue, specificity: MetricValue) -> MetricValue:
+    """The share of yes that a judge with these rates must have seen; only if it surely beats guessing.
+
+    >>> hits = np.array([1.0] * 90 + [0.0] * 10)
+    >>> rate = ratio(hits, np.ones(100))
+    >>> round(rogan_gladen(np.array([1.0] * 50 + [0.0] * 50), rate, rate).value, 3)
+    0.5
+    """
+    said = np.asarray(judged, dtype=np.float64)
+    share, n = float(said.mean()), len(said)
+    least = _least_skill(sensitivity, specificity)
+    if least is None or least <= 0 or sensitivity.value is None or specificity.value is None:
+        why = "sensitivity + specificity - 1 may be 0 or less: the judge may be guessing"
+        return MetricValue(value=None, n=n, reason=why)
+    skill = sensitivity.value + specificity.value - 1
+    value = min(max((share + specificity.value - 1) / skill, 0.0), 1.0)
+    noise = share * (1 - share) / n
+    noise += value**2 * _error(sensitivity) + (1 - value) ** 2 * _error(specificity)
+    level = sensitivity.interval.level if sensitivity.interval is not None else 0.95
+    if not 0 < value < 1 or noise <= 0:
+        return MetricValue(value=value, n=n, interval=no_interval("the estimate lies at the end", level=level))
+    size = value * (1 - value) * skill**2 / noise
+    low, high = wilson(value * size, size, level)
+    bounds = Interval(low=float(low), high=float(high), method="rogan_gladen", level=level, n_effective=size)
+    return MetricValue(value=value, n=n, interval=bounds)
+
+
+def _least_skill(sensitivity: MetricValue, specificity: MetricValue) -> float | None:
+    """The lower bound of sensitivity + specificity - 1, from the bounds of its parts."""
+    rates = (sensitivity, specificity)
+    if any(rate.value is None or rate.interval is None or rate.interval.low is None for rate in rates):
+        return None
+    gaps = [rate.value - rate.interval.low for rate in rates]  # type: ignore[operator, union-attr]
+    return sensitivity.value + specificity.value - 1 - math.hypot(*gaps)  # type: ignore[operator]
+
+
+def _error(rate: MetricValue) -> float:
+    assert rate.value is not None
+    size = rate.interval.n_effective if rate.interval is not None else None
+    return rate.value * (1 - rate.value) / (size or rate.n)

@@ -1,0 +1,170 @@
+"""A judge corrected by labels: the formula, its limits, and how often it is right."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.stats.calibration import UNSEEN, Calibrated, Evidence, calibrate, rogan_gladen
+from assay.stats.interval import ratio, z_value
+
+
+def made(labels, judged, rest, **more) -> Calibrated:
+    columns = {"labels": labels, "judged": judged, "rest": rest}
+    found = Evidence(**{name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}, **more)
+    return calibrate(found, rng=np.random.default_rng(1))
+
+
+def drawn_from(rng, share=0.6, sensitivity=0.9, specificity=0.8, n=100, rest=1_000):
+    """Labels and judgements of n samples, and judgements of the rest."""
+    truth = (rng.random(n + rest) < share).astype(float)
+    right = np.where(truth == 1, rng.random(n + rest) < sensitivity, rng.random(n + rest) < specificity)
+    judged = np.where(right, truth, 1 - truth)
+    return truth[:n], judged[:n], judged[n:]
+
+
+def test_the_estimate_is_that_of_the_formula():
+    labels, judged, rest = drawn_from(np.random.default_rng(3))
+    found = made(labels, judged, rest)
+    n, big = len(labels), len(rest)
+    trust = np.cov(labels, judged)[0, 1] / ((1 + n / big) * np.var(judged, ddof=1))
+    left = labels - trust * judged
+    assert found.trust == pytest.approx(trust)
+    assert found.estimate.value == pytest.approx(trust * rest.mean() + left.mean())
+    variance = trust**2 * np.var(rest, ddof=1) / big + np.var(left, ddof=1) / n
+    share = found.estimate.value
+    assert found.estimate.interval.n_effective == pytest.approx(share * (1 - share) / variance)
+    assert (found.estimate.n, found.n_labelled, found.n_unlabelled) == (n + big, n, big)
+    width = 2 * z_value(0.95) * math.sqrt(variance)
+    more = np.var(left, ddof=1) / (width**2 / (16 * z_value(0.95) ** 2) - trust**2 * np.var(rest, ddof=1) / big)
+    assert found.labels_to_halve == math.ceil(more)
+
+
+def test_beside_it_stand_the_judge_and_the_labels_alone():
+    labels, judged, rest = drawn_from(np.random.default_rng(3))
+    found = made(labels, judged, rest)
+    assert found.judge.value == pytest.approx(np.concatenate([judged, rest]).mean())
+    assert (found.judge.n, found.judge.interval.method) == (1_100, "wilson")
+    expected = ratio(labels, np.ones_like(labels))
+    assert found.labels_only.value == expected.value
+    assert found.labels_only.interval.low == pytest.approx(expected.interval.low)
+    width = found.estimate.interval.high - found.estimate.interval.low
+    assert width < found.labels_only.interval.high - found.labels_only.interval.low
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 2**32 - 1), st.floats(0.02, 0.98), st.floats(0, 1), st.floats(0, 1))
+def test_trust_lies_between_0_and_1_and_the_interval_around_the_estimate(seed, share, sensitivity, specificity):
+    found = made(*drawn_from(np.random.default_rng(seed), share, sensitivity, specificity, n=30, rest=90))
+    assert 0 <= found.trust <= 1
+    assert found.estimate.interval.low <= found.estimate.value <= found.estimate.interval.high
+    assert found.estimate.interval.low < found.estimate.interval.high
+
+
+def test_a_judge_that_always_says_the_same_is_not_trusted():
+    found = made([1, 0, 1, 1], [1, 1, 1, 1], [1] * 50)
+    assert found.trust == 0.0
+    assert found.estimate.value == found.labels_only.value == 0.75
+
+
+def test_labels_that_never_contradict_the_judge_leave_room_for_some_that_might():
+    labels = np.array([1.0, 0.0] * 20)
+    found = made(labels, labels, [1, 0] * 5_000)
+    n, half = 40, found.estimate.interval.high - found.estimate.value
+    assert found.trust == pytest.approx(1 / (1 + n / 10_000))
+    assert half == pytest.approx(2.02 * math.sqrt(UNSEEN / (n * (n - 1))), rel=0.1)
+
+
+def test_values_of_another_range_are_scaled_and_without_one_take_t():
+    labels, judged, rest = drawn_from(np.random.default_rng(5))
+    unit = made(labels, judged, rest)
+    found = Evidence(labels=1 + 4 * labels, judged=1 + 4 * judged, rest=1 + 4 * rest)
+    five = calibrate(found, bounds=(1, 5), rng=np.random.default_rng(1))
+    assert five.estimate.value == pytest.approx(1 + 4 * unit.estimate.value)
+    assert five.estimate.interval.low == pytest.approx(1 + 4 * unit.estimate.interval.low)
+    assert five.labels_only.interval.high == pytest.approx(1 + 4 * unit.labels_only.interval.high)
+    bare = calibrate(found, bounds=None, rng=np.random.default_rng(1))
+    assert bare.estimate.value == pytest.approx(five.estimate.value)
+    assert (bare.estimate.interval.method, bare.labels_only.interval.method) == ("t", "t")
+    same = Evidence(labels=np.full(3, 7.0), judged=np.full(3, 7.0), rest=np.full(9, 7.0))
+    assert calibrate(same, bounds=None, rng=np.random.default_rng(1)).estimate.interval.caveat is not None
+
+
+def test_more_labels_cannot_always_halve_the_width():
+    few = made([1, 0] * 5, [1, 0] * 5, [1, 0] * 5)
+    assert few.labels_to_halve is None
+
+
+def test_one_label_is_too_few():
+    found = made([1], [1], [1, 0, 1])
+    assert (found.estimate.value, found.labels_only.value) == (None, None)
+    assert "at least 2 labels" in found.estimate.reason
+    assert found.judge.value == 0.75
+
+
+def test_all_samples_labelled_leaves_the_judge_out():
+    found = made([1, 0, 1, 1], [1, 0, 0, 1], [])
+    assert (found.trust, found.estimate.value) == (0.0, 0.75)
+
+
+def test_labels_drawn_with_unequal_chances_weigh_accordingly():
+    """Half of the population is always yes, half never; the first half is labelled four times as often."""
+    labels = np.array([1.0] * 40 + [0.0] * 10)
+    chances = np.array([0.4] * 40 + [0.1] * 10)
+    found = made(labels, np.full(50, 0.5), np.full(150, 0.5), chances=chances)
+    assert found.labels_only.value == pytest.approx(0.5)
+    assert found.estimate.value == pytest.approx(0.5)
+
+
+def test_the_unlabelled_weigh_by_their_chance_of_being_left():
+    chances, left = np.array([0.9, 0.9, 0.1]), np.array([0.9, 0.1, 0.1])
+    found = Evidence(
+        labels=np.array([1.0, 1, 0]), judged=np.array([1.0, 1, 0]), rest=np.array([1.0, 0, 0]),
+        chances=chances, rest_chances=left,
+    )  # fmt: skip
+    assert found.rest_weights.tolist() == pytest.approx([10, 1 / 0.9, 1 / 0.9])
+    assert found.weights.tolist() == pytest.approx([1 / 0.9, 1 / 0.9, 10])
+
+
+def test_rogan_and_gladen_speak_only_for_judges_that_surely_beat_guessing():
+    labels, judged, rest = drawn_from(np.random.default_rng(7), n=200, rest=4_000)
+    good = made(labels, judged, rest).rogan_gladen
+    assert good.value == pytest.approx(0.6, abs=0.08)
+    assert good.interval.low < good.value < good.interval.high
+    guessing = made(*drawn_from(np.random.default_rng(7), 0.6, 0.5, 0.5, n=50)).rogan_gladen
+    assert guessing.value is None
+    assert "guessing" in guessing.reason
+    assert made([1, 1, 1], [1, 1, 1], [1, 0]).rogan_gladen.value is None
+    assert made([0.5, 1], [1, 0], [1, 0]).rogan_gladen is None
+
+
+def test_rogan_and_gladen_at_the_end_have_no_interval():
+    rate = ratio(np.array([1.0] * 90 + [0.0] * 10), np.ones(100))
+    found = rogan_gladen(np.ones(50), rate, rate)
+    assert (found.value, found.interval.low) == (1.0, None)
+
+
+def test_at_60_percent_the_raw_judge_misses_and_the_corrected_one_holds():
+    rng = np.random.default_rng(11)
+    raw = ours = 0
+    runs = 200
+    for _ in range(runs):
+        found = made(*drawn_from(rng, n=150, rest=30_000))
+        raw += found.judge.interval.low <= 0.6 <= found.judge.interval.high
+        ours += found.estimate.interval.low <= 0.6 <= found.estimate.interval.high
+    assert raw / runs < 0.05
+    assert 0.91 <= ours / runs <= 0.985
+
+
+def test_a_judge_that_knows_nothing_costs_next_to_nothing():
+    rng = np.random.default_rng(13)
+    ratios = []
+    for _ in range(200):
+        found = made(*drawn_from(rng, 0.6, 0.5, 0.5, n=80, rest=2_000))
+        ours, alone = (value.interval for value in (found.estimate, found.labels_only))
+        ratios.append((ours.high - ours.low) / (alone.high - alone.low))
+    assert np.median(ratios) <= 1.05

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from assay.stats.bootstrap import t_value
 from assay.stats.interval import no_interval, z_value
+from assay.stats.power import Design, items_needed
 from assay.stats.units import Clusters, FloatArray, Units, units
 from assay.types import Interval, MetricValue
 
@@ -239,18 +240,15 @@ def _signed_sums(sizes: FloatArray, counts: npt.NDArray[np.int64], draws: int, r
 def items_to_decide(share_squared: float, difference: float, *, level: float = 0.95, power: float = 0.8) -> int | None:
     """How many items would show a difference this large with this power; None where it cannot be said.
 
-    `share_squared` is the mean squared difference of an item: the share of flips of 0/1 values. (Miettinen, O. S.
-    (1968), The matched pairs design in the case of all-or-none responses, Biometrics 24.)
+    `share_squared` is the mean squared difference of an item: the share of flips of 0/1 values.
 
     >>> items_to_decide(0.2, 0.05)
     626
     """
-    if difference == 0 or share_squared <= 0:
+    if share_squared <= 0:
         return None
-    squared = max(share_squared, difference**2)
-    low, high = z_value(level), z_value(2 * power - 1)
-    root = low * math.sqrt(squared) + high * math.sqrt(squared - difference**2)
-    return math.ceil(root**2 / difference**2 - 1e-9)
+    design = Design(at_null=max(share_squared, difference**2), loses_square=True)
+    return items_needed(design, difference, power=power, level=level)
 
 
 Verdict = Literal["better", "worse", "equivalent", "undecided", "no clear difference"]

@@ -23,8 +23,9 @@ class Kind:
 
     `outputs` names the fields that a scorer gives (values first, then metadata), so that a misspelt
     metric field is found before a run; None when they are only known afterwards. `live` kinds ask a model: their
-    function is a coroutine that takes one row and a way to ask. `detail` adds to the report of a scorer what only
-    all of its samples together show. `ranges` holds the least
+    function is a coroutine that takes one row and a way to ask. `code` kinds run the user's code: their function takes
+    the sandbox by name. `whole` scorers see all samples of a run at once, at its end. `detail` adds to the report of
+    a scorer what only all of its samples together show. `ranges` holds the least
     and the greatest value that a field can take, where there is one.
     """
 
@@ -34,6 +35,8 @@ class Kind:
     metadata: Names = ()
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     live: bool = False
+    code: bool = False
+    whole: bool = False
     detail: Callable[[Any, Iterable[Said]], Mapping[str, Any] | None] | None = None
 
     @property

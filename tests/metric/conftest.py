@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from hypothesis import settings
 from assay.metric.compute import compute, fields_of, labels_of
 from assay.metric.kinds import KINDS
 from assay.metric.table import TableBuilder
+from assay.sandbox.pool import Sandbox
 from assay.types import MetricResult
 
 # How long an example takes says something of the machine, not of the code.
@@ -22,7 +25,14 @@ Row = Mapping[str, Any]
 
 
 @pytest.fixture(scope="session")
-def measure() -> Measure:
+def sandbox() -> Iterator[Sandbox]:
+    """Where metrics that are code run; nothing is started until one is."""
+    with Sandbox() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def measure(sandbox: Sandbox) -> Measure:
     """Run a metric, given as its mapping in a file, on rows of score values."""
     kinds = {kind.name: kind for kind in KINDS}
 
@@ -38,7 +48,9 @@ def measure() -> Measure:
     ) -> MetricResult:
         kind = kinds[metric["type"]]
         spec = kind.settings.model_validate(dict(metric))
-        builder = TableBuilder(fields_of(spec).values(), labels_of(spec), ranges=ranges)
+        builder = TableBuilder(fields_of(spec).values(), labels_of(spec), ranges=ranges, whole=kind.code)
+        if kind.code:
+            kind = replace(kind, function=partial(kind.function, sandbox=sandbox))
         if rows:
             builder.add(rows, metadata or [{}] * len(rows), labels, clusters)
         return compute(kind, spec, builder.build(), seed=5, address="scorer/metric", level=level)

@@ -27,12 +27,14 @@ def test_every_scorer_has_its_own_name():
         "model_as_a_judge_scorer",
         "labeler_via_model",
         "rubric",
+        "python",
+        "python_all_samples",
     }
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_ranges_and_outputs_fit_together(kind):
-    if kind.name != "rubric":  # its criteria name its values
+    if kind.name != "rubric" and not kind.code:  # criteria and code name their values themselves
         assert kind.values
         assert set(kind.ranges) <= set(kind.values)
         assert not set(kind.values) & set(kind.metadata)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -12,6 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.sandbox.linux import unsupported
+from assay.sandbox.pool import Sandbox
 from assay.scorer.kinds import KINDS
 from assay.types import Rows, Trace
 
@@ -33,13 +36,43 @@ EXAMPLES = {
     "function_call_coverage": [
         {"function_calls": ["{{ sample.gt }}"], "mode": mode} for mode in ("any_order", "in_order")
     ],
+    "python": [
+        {
+            "compute_scores_snippet": f"{head} return {{'n': len(sample['gt']), 'same': sample['gt'] == 'A'}}",
+            "metrics": [],
+        }
+        for head in ("def compute_scores(sample):", "async def compute_scores(sample, solver_output):")
+    ],
+    "python_all_samples": [
+        {
+            "compute_scores_snippet": (
+                "def compute_scores(samples): return [{'n': len(s['gt'])} if 'gt' in s else None for s in samples]"
+            ),
+            "metrics": [],
+        }
+    ],
 }
 CASES = [
     pytest.param(kind, kind.settings.model_validate({"type": kind.name, **example}), id=f"{kind.name}-{number}")
     for kind in KINDS
-    if not kind.live
+    if not kind.live and not (kind.code and unsupported())
     for number, example in enumerate(EXAMPLES[kind.name])
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def sandbox():
+    """The sandbox of all examples that are code; it starts nothing until it is used."""
+    with Sandbox() as opened:
+        _OPENED.append(opened)
+        yield opened
+
+
+_OPENED: list[Sandbox] = []
+
+
+def _function(kind):
+    return partial(kind.function, sandbox=_OPENED[-1]) if kind.code else kind.function
 
 
 def _rows(pairs):
@@ -55,9 +88,10 @@ def _rows(pairs):
 
 def _outcomes(kind, spec, rows):
     """What each row got, as one value a row."""
-    scored = kind.function(spec, rows)
-    assert tuple(scored.values) == kind.values
-    assert set(scored.metadata) <= set(kind.metadata)
+    scored = _function(kind)(spec, rows)
+    if not kind.code:
+        assert tuple(scored.values) == kind.values
+        assert set(scored.metadata) <= set(kind.metadata)
     for column in (*scored.values.values(), *scored.metadata.values()):
         assert len(column) == len(rows)
         assert all(column[place] is None for place in scored.failures)
@@ -102,13 +136,13 @@ def test_a_failing_row_never_changes_another_rows_score(kind, spec, pairs, where
     samples = list(rows.samples)
     samples[where] = {}
     together = _outcomes(kind, spec, replace(rows, samples=samples))
-    assert together[where][0] == "missing_field"
+    assert together[where][0] == ("code" if kind.code else "missing_field")
     assert together[:where] + together[where + 1 :] == alone
 
 
 @pytest.mark.parametrize(("kind", "spec"), CASES)
 def test_an_empty_batch_gives_empty_columns(kind, spec):
-    scored = kind.function(spec, _rows([]))
+    scored = _function(kind)(spec, _rows([]))
     assert scored.failures == {}
     assert all(column == [] for column in (*scored.values.values(), *scored.metadata.values()))
 
@@ -116,7 +150,7 @@ def test_an_empty_batch_gives_empty_columns(kind, spec):
 @pytest.mark.parametrize(("kind", "spec"), CASES)
 def test_settings_can_be_written_down_and_scores_stored(kind, spec):
     orjson.dumps(spec.model_dump(mode="json"))
-    scored = kind.function(spec, _rows([("A", "A"), ("3", "is 3"), ("{}", "x")]))
+    scored = _function(kind)(spec, _rows([("A", "A"), ("3", "is 3"), ("{}", "x")]))
     orjson.dumps([scored.values, scored.metadata])
     assert all(metric["field"] in kind.values for metric in spec.default_metrics())
 

@@ -88,7 +88,6 @@ def test_a_right_file_has_all_its_parts(load: Load) -> None:
         ("type: system_task\ncompute_evidence_snippet: x", "system tasks are not available in this version"),
         ("solver: {type: multi_turn_solver}", 'solver "multi_turn_solver" is not available in this version'),
         ("scorers: [{type: rubric}]", 'scorer "rubric" is not available in this version'),
-        ("scorers: [{type: free, metrics: [{type: python}]}]", 'metric "python" is not available'),
     ],
 )
 def test_what_the_format_has_and_this_version_lacks_gets_one_clear_error(

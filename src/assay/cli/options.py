@@ -40,6 +40,33 @@ def max_failures_option(function: Function) -> Function:
     )(function)
 
 
+def code_options(function: Function) -> Function:
+    """What a person says about Python code in task files."""
+    for option in (
+        click.option(
+            "--code-timeout",
+            type=click.FloatRange(min=0, min_open=True),
+            default=30.0,
+            show_default=True,
+            metavar="SECONDS",
+            help="How long one call of such code may take.",
+        ),
+        click.option(
+            "--trust-code",
+            is_flag=True,
+            help="Run it without the sandbox, as you: for code that you would run yourself.",
+        ),
+        click.option(
+            "--allow-code",
+            is_flag=True,
+            envvar="ASSAY_ALLOW_CODE",
+            help="Let Python code in the files run, in a sandbox; or the variable ASSAY_ALLOW_CODE=1.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
 def json_option(function: Function) -> Function:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, for machines.")(function)
 

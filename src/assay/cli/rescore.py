@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from assay.cli.options import FILE, config_values, find_store, json_option, max_failures_option, store_option
+from assay.cli.options import (
+    FILE,
+    code_options,
+    config_values,
+    find_store,
+    json_option,
+    max_failures_option,
+    store_option,
+)
 
 
 @click.command("rescore")
@@ -20,10 +29,11 @@ from assay.cli.options import FILE, config_values, find_store, json_option, max_
     help="Set a parameter of the task's config_spec.",
 )
 @max_failures_option
+@code_options
 @store_option
 @json_option
 def command(
-    run: str, task: Path, *, config: dict[str, str], max_failures: float, store: str | None, as_json: bool
+    run: str, task: Path, *, config: dict[str, str], max_failures: float, store: str | None, as_json: bool, **code: Any
 ) -> int:
     """Score the stored answers of RUN with the scorers of TASK, without asking a model.
 
@@ -36,11 +46,12 @@ def command(
     """
     from assay.builtin import registry
     from assay.cli.run import show, verdict
+    from assay.engine.permission import CodeOptions
     from assay.engine.rescore import rescore
     from assay.store.runs import find
 
     opened = find_store(store)
-    done = rescore(task, registry(), opened, find(opened, run), config=config)
+    done = rescore(task, registry(), opened, find(opened, run), code=CodeOptions(**code), config=config)
     for reason in done.stale:
         click.echo(f"scored anew: {reason}", err=True)
     if not done.stale:

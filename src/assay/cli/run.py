@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.options import FILE, config_values, console, json_option, max_failures_option, money, shown, store_option
+from assay.cli.options import (
+    FILE,
+    code_options,
+    config_values,
+    console,
+    json_option,
+    max_failures_option,
+    money,
+    shown,
+    store_option,
+)
 
 if TYPE_CHECKING:
     from assay.types import EvaluationReport, RunReport
@@ -61,6 +71,7 @@ if TYPE_CHECKING:
     help="Start anew, asking models again, instead of reusing or resuming an earlier run of the same content.",
 )
 @click.option("--allow-outside", is_flag=True, help="Let files lie outside the project folder.")
+@code_options
 @click.option("--gate", is_flag=True, help="Exit with 1 when a policy of the run file fails.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @store_option

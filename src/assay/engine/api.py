@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +65,7 @@ def run_evaluation(path: str | Path, *, config: Mapping[str, Any] | None = None,
     """Run an evaluation or a run file and give all of its numbers; the same as `assay run`.
 
     More options by name: `model`, `limit`, `store`, `seed`, `fresh`, `allow_outside`, `max_cost`, `max_concurrency`,
-    `cache_policy`; each beats what the file says.
+    `cache_policy`, `allow_code`, `trust_code`, `code_timeout`; each beats what the file says.
     """
     return run_evaluation_file(Path(path), Options(config=config or {}, **more), given=frozenset(more))[0]
 
@@ -80,7 +81,8 @@ def run(
 ) -> Result:
     """Run a task file and give its numbers; the same as `assay run`.
 
-    More options by name: `model`, `seed`, `fresh`, `allow_outside`, `max_cost`, `max_concurrency`, `cache_policy`.
+    More options by name: `model`, `seed`, `fresh`, `allow_outside`, `max_cost`, `max_concurrency`, `cache_policy`,
+    `allow_code`, `trust_code`, `code_timeout`.
     """
     options = Options(
         dataset=None if dataset is None else Path(dataset), config=config or {}, limit=limit, store=store, **more
@@ -105,7 +107,8 @@ def plan_file(path: Path, options: Options) -> RunPlan:
     """What running a task file would do and cost; asks no model."""
     from assay.engine.planning import plan_run
 
-    plan = prepare(path, registry(), options)
+    # nothing is run here, so that nothing need be allowed
+    plan = prepare(path, registry(), replace(options, trust_code=True))
     opened = open_store(options.store or default_location(plan.loaded.document.root))
     try:
         return plan_run(plan, opened)

@@ -152,9 +152,10 @@ def _table(basis: Basis, slot: int, scorer: LoadedScorer) -> tuple[Table, dict[s
         fields |= {f"{name}{UNBIASED}" for name in fields}
     labels = {label for settings in specs for label in labels_of(settings)}
     unlabelled = dict.fromkeys(labels, 0)
-    builder = TableBuilder(fields, labels, ranges=scorer.kind.ranges)
+    whole = any(metric.kind.code for metric in scorer.metrics)
+    builder = TableBuilder(fields, labels, ranges=scorer.kind.ranges, whole=whole)
     known = scorer.kind.values
-    metadata = trials is None and (known is None or not fields <= set(known))
+    metadata = trials is None and (whole or known is None or not fields <= set(known))
     stored = evidence.score_pages(basis.store, basis.rows_of, slot, metadata=metadata, inputs=bool(labels))
     kept = _Kept(stored, basis.without)
     for page in kept if trials is None else _aggregated(iter(kept), trials):

@@ -18,6 +18,7 @@ from assay.engine.columns import absent_problems, answer_problems, column_proble
 from assay.engine.datasets import side_by_side
 from assay.engine.keys import model_keys
 from assay.engine.memory import CachePolicy
+from assay.engine.permission import CALL_S, CodeOptions, code_problems, require_permission
 from assay.errors import Place, Problem, SpecError
 from assay.registry import Registry
 from assay.spec import LoadedDataset, LoadedTask, load_dataset, load_task
@@ -48,6 +49,14 @@ class Options:
     cache_policy: CachePolicy = "reuse"
     subsampling: Subsampling = "head"
     repeat: int = 0
+    allow_code: bool = False
+    trust_code: bool = False
+    code_timeout: float = CALL_S
+
+    @property
+    def code(self) -> CodeOptions:
+        """What is said about user code."""
+        return CodeOptions(allow_code=self.allow_code, trust_code=self.trust_code, code_timeout=self.code_timeout)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +115,7 @@ def inspect_loaded(
 ) -> tuple[LoadedDataset | None, list[Problem]]:
     """The dataset of a task, and everything wrong with both; `results` gives those of other specifications."""
     problems = [*loaded.problems, *absent_problems(loaded), *answer_problems(loaded), *action_problems(loaded)]
+    problems += code_problems(loaded)
     dataset = None
     try:
         dataset = _dataset(loaded, registry, options, results)
@@ -154,6 +164,7 @@ def prepare_loaded(
         raise SpecError(problems)
     if dataset is None:
         raise SpecError(f'the task "{loaded.task.key}" names no dataset: add one, or give --dataset FILE')
+    require_permission(loaded, options.code)
     connections = _connections(loaded, options, definitions)
     spec: dict[str, Any] = {
         "assay": __version__,

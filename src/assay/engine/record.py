@@ -38,12 +38,14 @@ class Recorder:
         self._store = store
         self._run_no = run_no
         self._scorers = scorers
+        # scorers of all samples together come when all are there
+        self._slots = [slot for slot, scorer in enumerate(scorers, start=1) if not scorer.kind.whole]
         self._encoders = [(RowEncoder(), RowEncoder()) for _ in scorers]
 
     def record(self, solved: Solved, *, cursor: int, paid: Sequence[PaidCall] = ()) -> int:
         """Score and commit a batch; says how many failures it holds."""
         answered = without(solved.rows, solved.failures)
-        scored = [self._score(slot, solved, answered) for slot in range(1, len(self._scorers) + 1)]
+        scored = {slot: self._score(slot, solved, answered) for slot in self._slots}
         run_no, rows = self._run_no, solved.rows
         with self._store.begin() as connection:
             if paid:
@@ -51,10 +53,10 @@ class Recorder:
             evidence.write_samples(connection, run_no, _sample_columns(solved))
             failed = [(rows.positions[place], failure) for place, failure in solved.failures.items()]
             evidence.write_failures(connection, run_no, 0, failed)
-            for slot, columns in enumerate(scored, start=1):
+            for slot, columns in scored.items():
                 self._write(connection, slot, answered, columns)
             runs.advance(connection, run_no, cursor)
-        return len(solved.failures) + sum(len(columns.failures) for columns in scored)
+        return len(solved.failures) + sum(len(columns.failures) for columns in scored.values())
 
     def rescore(self, rows: Rows, slots: Sequence[int]) -> None:
         """Score rows whose samples are stored already, with some of the scorers."""

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from assay.engine.conclude import conclude
+from assay.engine.permission import NO_CODE, CodeOptions, code_problems, require_permission, with_sandbox
 from assay.engine.record import Recorder
+from assay.engine.whole import answered_samples, in_pages, score_whole, stored_rows
 from assay.errors import SpecError
 from assay.registry import Registry
 from assay.spec import LoadedTask, load_task
 from assay.spec.source import problem_in
 from assay.store import evidence, runs
-from assay.store.evidence import StoredSample
 from assay.store.runs import NewRun, RunRecord
 from assay.store.store import Store
-from assay.types import Rows, RunReport, Trace
+from assay.types import RunReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +31,15 @@ class Rescored:
     stale: tuple[str, ...]
 
 
-def rescore(path: Path, registry: Registry, store: Store, record: RunRecord, **how: Any) -> Rescored:
+def rescore(
+    path: Path, registry: Registry, store: Store, record: RunRecord, *, code: CodeOptions = NO_CODE, **how: Any
+) -> Rescored:
     """Score the stored answers of a run with the scorers of a task file; the answers are copied, never asked for."""
     loaded = load_task(path, registry, strict=True, **how)
-    if loaded.problems:
-        raise SpecError(loaded.problems)
+    problems = [*loaded.problems, *code_problems(loaded)]
+    if problems:
+        raise SpecError(problems)
+    require_permission(loaded, code)
     repeated = loaded.task.definition.trials
     before = orjson.loads(record.spec)
     if _trials(before) != (repeated.num_trials if repeated else 1):
@@ -45,9 +48,10 @@ def rescore(path: Path, registry: Registry, store: Store, record: RunRecord, **h
     made = runs.start(store, _new_run(loaded, record, before))
     with store.begin() as connection:
         evidence.copy_samples(connection, record.rows_of, made.no)
-    _score_all(loaded, store, made)
-    _carry_judges_over(loaded, store, record, made)
-    report = conclude(loaded, store, made, n_cached=evidence.count_samples(store, made.no))
+    with with_sandbox(loaded, code) as ready:
+        _score_all(ready, store, made)
+        _carry_judges_over(loaded, store, record, made)
+        report = conclude(ready, store, made, n_cached=evidence.count_samples(store, made.no))
     return Rescored(report=report, stale=tuple(_stale(before, loaded)))
 
 
@@ -80,28 +84,12 @@ def _trials(spec: Any) -> int:
 
 def _score_all(loaded: LoadedTask, store: Store, record: RunRecord) -> None:
     """Score every sample that got an answer; the others stay failed whatever scores them."""
-    slots = [slot for slot, scorer in enumerate(loaded.scorers, start=1) if not scorer.kind.live]
+    kinds = [(slot, scorer.kind) for slot, scorer in enumerate(loaded.scorers, start=1)]
+    slots = [slot for slot, kind in kinds if not kind.live and not kind.whole]
     recorder = Recorder(store, record.no, loaded.scorers)
-    answered = (sample for sample in evidence.stored_samples(store, record.no) if 0 not in sample.failures)
-    while group := list(islice(answered, evidence.PAGE)):
-        recorder.rescore(_rows(group), slots)
-
-
-def _rows(group: Sequence[StoredSample]) -> Rows:
-    has_answers = any(sample.output is not None for sample in group)
-    return Rows(
-        positions=[sample.position for sample in group],
-        ids=[sample.sample_id for sample in group],
-        samples=[orjson.loads(sample.input) for sample in group],
-        answers=[sample.output or "" for sample in group] if has_answers else None,
-        traces=[_trace(sample) for sample in group] if has_answers else None,
-    )
-
-
-def _trace(sample: StoredSample) -> Trace:
-    if sample.trace is not None:
-        return Trace(tuple(orjson.loads(sample.trace)))
-    return Trace(({"type": "message", "role": "assistant", "content": sample.output or ""},))
+    for group in in_pages(answered_samples(store, record.no)):
+        recorder.rescore(stored_rows(group), slots)
+    score_whole(store, record.no, loaded.scorers)
 
 
 def _refuse_changed_judges(loaded: LoadedTask, record: RunRecord, before: Any) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import orjson
 
 from assay.engine.conclude import conclude
+from assay.engine.permission import with_sandbox
 from assay.engine.prepare import Plan
 from assay.engine.progress import Listener, silent
 from assay.engine.recorded import run_recorded
+from assay.engine.whole import score_whole
 from assay.errors import Interrupted, RunError, SpecError
 from assay.store import evidence, runs
 from assay.store.address import MAX_SLOTS
@@ -24,12 +27,18 @@ if TYPE_CHECKING:
 
 def run_task(plan: Plan, store: Store, *, listener: Listener = silent) -> RunReport:
     """Run a prepared task to its end and give its numbers; an unfinished run goes on where it stopped."""
+    with with_sandbox(plan.loaded, plan.options.code) as loaded:
+        return _run(replace(plan, loaded=loaded), store, listener)
+
+
+def _run(plan: Plan, store: Store, listener: Listener) -> RunReport:
     begun = _begin(plan, store)
     if isinstance(begun, RunReport):
         return begun
     try:
         if not plan.is_live:
             run_recorded(plan, store, begun, listener)
+            score_whole(store, begun.no, plan.loaded.scorers)
             return conclude(plan.loaded, store, begun, n_cached=begun.cursor)
         from assay.engine.live_run import run_live
 
@@ -47,6 +56,11 @@ def run_task(plan: Plan, store: Store, *, listener: Listener = silent) -> RunRep
 
 async def answer_task(plan: Plan, store: Store, *, listener: Listener, purse: Purse | None) -> RunReport:
     """The same for a task that asks models, beside others in one event loop; they may pay from one purse."""
+    with with_sandbox(plan.loaded, plan.options.code) as loaded:
+        return await _answer(replace(plan, loaded=loaded), store, listener, purse)
+
+
+async def _answer(plan: Plan, store: Store, listener: Listener, purse: Purse | None) -> RunReport:
     from asyncio import CancelledError
 
     from assay.engine.live_run import answer_all
@@ -78,6 +92,7 @@ def _begin(plan: Plan, store: Store) -> RunRecord | RunReport:
 
 
 def _concluded(plan: Plan, store: Store, record: RunRecord, ended: Ended) -> RunReport:
+    score_whole(store, record.no, plan.loaded.scorers)
     return conclude(plan.loaded, store, record, n_cached=ended.cached, status=ended.status)
 
 

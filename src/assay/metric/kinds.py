@@ -22,5 +22,6 @@ KINDS = Kinds(
         "cohens_kappa": "assay.metric.cohens_kappa",
         "matthews_corrcoef": "assay.metric.matthews_corrcoef",
         "brier": "assay.metric.brier",
+        "python": "assay.metric.snippet",
     }
 )

@@ -89,7 +89,10 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class Table:
-    """The scores of one scorer: columns, group labels, clusters, declared ranges, and the names of all fields."""
+    """The scores of one scorer: columns, group labels, clusters, declared ranges, and the names of all fields.
+
+    `scores` are the values and the metadata as they are, for metrics that read more than columns.
+    """
 
     n: int
     columns: Mapping[str, TableColumn]
@@ -97,6 +100,7 @@ class Table:
     clusters: IntArray | None = None
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     seen: tuple[str, ...] = ()
+    scores: Sequence[tuple[Row, Row]] | None = None
 
     def column(self, name: str) -> TableColumn:
         """The column of a field."""
@@ -135,6 +139,7 @@ class Table:
             clusters=None if self.clusters is None else self.clusters[mask],
             ranges=self.ranges,
             seen=self.seen,
+            scores=None if self.scores is None else [self.scores[i] for i in np.flatnonzero(mask).tolist()],
         )
 
 
@@ -207,7 +212,7 @@ def _as_float(value: float | None) -> float:
 
 
 class TableBuilder:
-    """Collects the fields that metrics read, batch by batch, and forgets the rest.
+    """Collects the fields that metrics read, batch by batch, and forgets the rest; all of it when `whole`.
 
     >>> builder = TableBuilder(["is_correct"])
     >>> builder.add([{"is_correct": 1.0}, {"is_correct": 0.0}], [{}, {}])
@@ -221,7 +226,9 @@ class TableBuilder:
         labels: Iterable[str] = (),
         *,
         ranges: Mapping[str, tuple[float, float]] | None = None,
+        whole: bool = False,
     ) -> None:
+        self._scores: list[tuple[Row, Row]] | None = [] if whole else None
         self._columns = {str(name): _Coder() for name in fields}
         self._labels = {str(name): _Coder() for name in labels}
         self._ranges = dict(ranges or {})
@@ -241,6 +248,8 @@ class TableBuilder:
         Cluster ids are not negative; a batch without them is of rows that stand for themselves.
         """
         self._seen.update(*values, *metadata)
+        if self._scores is not None:
+            self._scores += zip(values, metadata, strict=True)
         for name, column in self._columns.items():
             column.extend(_look_up(name, values, metadata))
         for source, coder in self._labels.items():
@@ -261,6 +270,7 @@ class TableBuilder:
             clusters=_unless_single(self._clusters),
             ranges=self._ranges,
             seen=tuple(sorted(self._seen)),
+            scores=self._scores,
         )
 
 

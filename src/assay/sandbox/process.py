@@ -27,6 +27,7 @@ from assay.sandbox.worker import STATUS, STATUS_BYTES
 TICK_MS = 100
 START_S = 30.0
 MOST_REPLY = 64_000_000
+SHOWN_PRINT = 500
 _PACKAGES = Path(__file__).parents[2]
 _BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); from assay.sandbox.worker import main; "
@@ -193,7 +194,12 @@ def _loaded(content: bytes) -> Any:
 
 def _result(entry: Any) -> Result:
     done, value, *printed = entry
-    said = str(printed[0]) if printed else ""
+    said = _storable(printed[0]) if printed else ""
     if done is True:
         return Returned(value, said)
-    return Broke(f"{value}\n  printed: {said[:500]}" if said else str(value))
+    return Broke(f"{_storable(value)}\n  printed: {said[:SHOWN_PRINT]}" if said else _storable(value))
+
+
+def _storable(text: Any) -> str:
+    """Text that can be stored: lone surrogates are written out."""
+    return str(text).encode(errors="backslashreplace").decode()

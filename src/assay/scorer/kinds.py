@@ -18,5 +18,7 @@ KINDS = Kinds(
         "model_as_a_judge_scorer": "assay.scorer.judge_scorer",
         "labeler_via_model": "assay.scorer.labeler",
         "rubric": "assay.scorer.rubric",
+        "python": "assay.scorer.snippet",
+        "python_all_samples": "assay.scorer.snippet_all",
     }
 )

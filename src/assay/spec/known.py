@@ -22,13 +22,10 @@ _FORMAT: dict[str, frozenset[str]] = {
             "model_as_a_judge_classifier",
             "model_as_a_judge_scorer",
             "labeler_via_model",
-            "python",
-            "python_all_samples",
             "rag_checker",
             "rubric",
         }
     ),
-    "metric": frozenset({"python"}),
     "dataset source": frozenset({"task_result", "huggingface", "url", "inspect_ai"}),
 }
 

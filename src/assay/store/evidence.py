@@ -136,6 +136,13 @@ def _retryable(run_no: int) -> tuple[Select[Any], Select[Any]]:
     )
 
 
+def drop_scores(connection: Connection, run_no: int, slot: int) -> None:
+    """Take back all that one scorer has said of a run, so that it can say it anew."""
+    for table in (scores, failures, unsettled):
+        of_slot = and_(_within(table.c.id, run_no), table.c.id.op("&")(STEP - 1) == slot)
+        connection.execute(table.delete().where(of_slot))
+
+
 def copy_samples(connection: Connection, source: int, target: int) -> None:
     """Give a run the samples and answers of another, with the failures that left a sample without an answer."""
     _copy(connection, samples, (source, 0), (target, 0))

@@ -1,0 +1,121 @@
+"""User code in a task: found, looked at, run only by permission, in a sandbox that the run owns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+
+from assay.errors import Place, Problem, SpecError
+from assay.registry import Kind
+from assay.spec import LoadedScorer, LoadedTask
+from assay.spec.code import Code, codes_in
+from assay.spec.source import Source, problem_in
+
+CALL_S = 30.0
+"""How long one call of user code may take unless a person says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeOptions:
+    """What a person says about user code: whether it may run, whether unconfined, and how long a call may take."""
+
+    allow_code: bool = False
+    trust_code: bool = False
+    code_timeout: float = CALL_S
+
+
+NO_CODE = CodeOptions()
+
+
+def code_in(loaded: LoadedTask) -> list[Code]:
+    """Every snippet of a task, in the order of its parts."""
+    parts: list[object] = [] if loaded.solver is None else [loaded.solver.settings]
+    for scorer in loaded.scorers:
+        parts += [scorer.settings, *(metric.settings for metric in scorer.metrics)]
+    return [code for part in parts for code in codes_in(part)]
+
+
+def code_problems(loaded: LoadedTask) -> Iterator[Problem]:
+    """What can be seen to be wrong with the snippets of a task, at its line and column; nothing is run."""
+    sources = loaded.document.sources
+    for code in code_in(loaded):
+        for problem in code.problems():
+            place = problem.place
+            if place is not None and code.literal:
+                place = _indented(code, place, sources.get(place.file))
+            yield problem_in(sources, problem.message, place, problem.suggestion)
+
+
+def _indented(code: Code, place: Place, source: Source | None) -> Place:
+    """The place in the file: a block in YAML stands further right than the code that is taken from it."""
+    if source is None or code.place is None or place.line > len(source.lines):
+        return place
+    written, lines = source.lines[place.line - 1], code.splitlines()
+    number = place.line - code.place.line
+    own = lines[number] if number < len(lines) else ""
+    return Place(place.file, place.line, place.column + max(written.find(own), 0)) if own.strip() else place
+
+
+def require_permission(loaded: LoadedTask, options: CodeOptions) -> None:
+    """A SpecError that lists the places to read when a task holds code that may not run, or not safely."""
+    codes = code_in(loaded)
+    if not codes or options.trust_code:
+        return
+    if not options.allow_code:
+        raise SpecError(_review(codes))
+    from assay.sandbox.linux import unsupported
+
+    reason = unsupported()
+    if reason is not None:
+        raise SpecError(
+            f"this machine cannot confine code: {reason}. --trust-code runs it without a sandbox: "
+            "only for code that you would run yourself"
+        )
+
+
+def _review(codes: list[Code]) -> str:
+    places = "\n".join(f"  {_where(code)}: {code.function}" for code in codes)
+    return (
+        f"Python code runs only by permission. Read it first:\n{places}\n"
+        "then run again with --allow-code (or ASSAY_ALLOW_CODE=1): it runs in a sandbox, without files, "
+        "without the environment"
+    )
+
+
+def _where(code: Code) -> str:
+    return str(code.place) if code.place is not None else "a snippet"
+
+
+def has_code(loaded: LoadedTask) -> bool:
+    """Whether running the task runs user code."""
+    return bool(code_in(loaded))
+
+
+@contextmanager
+def with_sandbox(loaded: LoadedTask, options: CodeOptions) -> Iterator[LoadedTask]:
+    """The task with its code bound to a sandbox that lives as long as the block."""
+    if not has_code(loaded):
+        yield loaded
+        return
+    require_permission(loaded, options)
+    from assay.sandbox.linux import Limits
+    from assay.sandbox.pool import Sandbox
+
+    with Sandbox(limits=Limits(call_s=options.code_timeout), trusted=options.trust_code) as sandbox:
+        solver = loaded.solver
+        yield replace(
+            loaded,
+            scorers=tuple(_bound_scorer(scorer, sandbox) for scorer in loaded.scorers),
+            solver=None if solver is None else replace(solver, kind=_bound(solver.kind, sandbox)),
+        )
+
+
+def _bound_scorer(scorer: LoadedScorer, sandbox: object) -> LoadedScorer:
+    metrics = tuple(replace(metric, kind=_bound(metric.kind, sandbox)) for metric in scorer.metrics)
+    return replace(scorer, kind=_bound(scorer.kind, sandbox), metrics=metrics)
+
+
+def _bound(kind: Kind, sandbox: object) -> Kind:
+    return replace(kind, function=partial(kind.function, sandbox=sandbox)) if kind.code else kind

@@ -101,11 +101,14 @@ def test_clusters_of_0_and_1_are_not_independent_flips():
     before, after = [0] * 20, [1] * 10 + [0] * 10
     ids = np.repeat([0, 1, 2, 3], 5)
     alone, together = both(before, after), both(before, after, clusters=ids)
-    assert (alone.test, together.test) == ("mcnemar_exact", "sign_flip")
+    assert (alone.test, together.test) == ("mcnemar_exact", "mcnemar_exact")
     assert alone.p < 0.01 < 0.4 < together.p
     assert together.difference.interval.clusters == 4
     assert together.difference.interval.caveat == "few clusters"
     assert together.share_squared > alone.share_squared
+    mixed = both(before, [0] * 4 + after[4:], clusters=ids)
+    assert (mixed.test, mixed.difference.interval.method) == ("sign_flip", "t")
+    assert mixed.difference.interval.clusters == 4
 
 
 @settings(max_examples=30)

@@ -9,7 +9,7 @@ Statistical Applications in Genetics and Molecular Biology 9.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -79,17 +79,28 @@ def paired(
         nothing = MetricValue(value=None, n=n, reason=TOO_FEW)
         return _paired(nothing, None, None, "none", (wins, n, losses), 0.0)
     binary = bool(np.isin(first, (0, 1)).all() and np.isin(second, (0, 1)).all())
-    found = units(gap, np.ones_like(gap), clusters=clusters)
+    found = units(gap, np.ones_like(gap), gap**2, clusters=clusters)
     wide, narrow = (level, 2 * level - 1)
-    if binary and found.clusters is None:
-        value = MetricValue(value=(wins - losses) / n, n=n, interval=tango_interval(wins, losses, n, level=wide))
-        inner = tango_interval(wins, losses, n, level=narrow)
-        return _paired(value, inner, mcnemar(wins, losses), "mcnemar_exact", (wins, n, losses), (wins + losses) / n)
+    if binary and _of_one_mind(found):
+        won, lost = (int(found.counts[found.column(0) * side > 0].sum()) for side in (1, -1))
+        intervals = [
+            replace(tango_interval(won, lost, found.n, level=each), clusters=found.clusters, caveat=found.caveat)
+            for each in (wide, narrow)
+        ]
+        value = MetricValue(value=(won - lost) / found.n, n=n, interval=intervals[0])
+        p, squared = mcnemar(won, lost), (won + lost) / found.n * (n / found.n)
+        return _paired(value, intervals[1], p, "mcnemar_exact", (wins, n, losses), squared)
     spread = _Spread.of(found, (0.0, 1.0) if binary else bounds)
     value = MetricValue(value=spread.mean, n=n, interval=spread.interval(wide))
     p, test = _flipped(found, spread, rng)
     squared = float(np.mean(gap**2)) if found.clusters is None else spread.mean**2 + n * (spread.variance or 0.0)
     return _paired(value, spread.interval(narrow), p, test, (wins, n, losses), squared)
+
+
+def _of_one_mind(found: Units) -> bool:
+    """Are all clusters of one size, each won, lost or tied as a whole? Then each is one 0/1 item."""
+    gap, size, square = (found.column(place) for place in range(3))
+    return bool(np.all(size == size[0]) and np.all(np.abs(gap) == square) and np.isin(square, (0.0, size[0])).all())
 
 
 def _paired(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 
 from assay.dataset.kinds import KINDS as SOURCES
+from assay.dataset.synthesizers import KINDS as SYNTHESIZERS
 from assay.errors import SpecError
 from assay.metric.kinds import KINDS as METRICS
 from assay.registry import Registry
@@ -22,6 +23,7 @@ def registry(*, plugins: bool = True) -> Registry:
         (made.solvers, SOLVERS),
         (made.scorers, SCORERS),
         (made.metrics, METRICS),
+        (made.synthesizers, SYNTHESIZERS),
     ):
         shelf.add_all(kinds)
     if plugins:

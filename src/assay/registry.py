@@ -119,3 +119,4 @@ class Registry:
     metrics: Shelf = field(default_factory=lambda: Shelf("metric"))
     solvers: Shelf = field(default_factory=lambda: Shelf("solver"))
     sources: Shelf = field(default_factory=lambda: Shelf("dataset source"))
+    synthesizers: Shelf = field(default_factory=lambda: Shelf("synthesizer"))

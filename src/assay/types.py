@@ -196,7 +196,7 @@ class Sampling:
     reasoning_effort: str | None = None
 
 
-CallPurpose = Literal["answer", "judge"]
+CallPurpose = Literal["answer", "judge", "generate"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,24 +8,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.builtin import registry
+from assay.engine.generated import Make, Recipe
 from assay.engine.prepare import Options, prepare
 from assay.engine.progress import Listener, silent
 from assay.engine.result import Result
 from assay.engine.session import run_task
-from assay.errors import Problem
+from assay.errors import Problem, SpecError
+from assay.registry import Registry
 from assay.spec.environment import environment_of
+from assay.spec.generator import GeneratedDataset
 from assay.spec.project import project_folder
 from assay.store.store import default_location, open_store
 from assay.types import EvaluationReport, RunReport
 
 if TYPE_CHECKING:
+    from assay.engine.generate import Generated
     from assay.engine.planning import RunPlan
     from assay.model.ping import PingResult
 
 
 def run_file(path: Path, options: Options, *, listener: Listener = silent) -> tuple[RunReport, tuple[Problem, ...]]:
     """Run a task file; gives its numbers and the notes that came up while loading it."""
-    plan = prepare(path, registry(), options)
+    plan = prepare(path, registry(), options, _maker(options, listener))
     store = open_store(options.store or default_location(plan.loaded.document.root))
     try:
         report = run_task(plan, store, listener=listener)
@@ -33,6 +37,54 @@ def run_file(path: Path, options: Options, *, listener: Listener = silent) -> tu
         return report, (*plan.loaded.notes, *(Problem(message=note) for note in dict.fromkeys(changed)))
     finally:
         store.close()
+
+
+def _maker(options: Options, listener: Listener = silent) -> Make:
+    """How a dataset that is not there yet is generated."""
+
+    def make(recipe: Recipe) -> None:
+        from assay.engine.generate import generate
+
+        generate(recipe, options, listener=listener)
+
+    return make
+
+
+def generate_file(
+    path: Path, options: Options, *, key: str | None = None, listener: Listener = silent
+) -> tuple[Recipe, Generated | None]:
+    """Make the rows of a generated dataset; gives what they are made of, and what was made unless it was there."""
+    from assay.engine.generate import generate
+    from assay.engine.generated import recipe
+
+    known = registry()
+    dataset = _generated_dataset(path, key, known)
+    found = recipe(dataset, known, None, _maker(options, listener))
+    if found.is_made and not options.fresh:
+        return found, None
+    return found, generate(found, options, listener=listener)
+
+
+def _generated_dataset(path: Path, key: str | None, known: Registry) -> GeneratedDataset:
+    """The generated dataset of a dataset file, or of a run file by its key."""
+    from assay.spec.dataset import dataset_of, load_dataset
+    from assay.spec.run_file import load_run
+
+    if is_evaluation(path):
+        run = load_run(path, strict=True)
+        keys = run.definitions.keys("dataset")
+        name = key if key is not None else keys[0] if len(keys) == 1 else None
+        document = run.definitions.find("dataset", name) if name is not None else None
+        if document is None:
+            raise SpecError(
+                f"{path.name} defines the datasets {', '.join(keys) or 'none'}: name one with --dataset KEY"
+            )
+        found = dataset_of(document, known, run.reading)
+    else:
+        found = load_dataset(path, known)
+    if not isinstance(found, GeneratedDataset):
+        raise SpecError(f'the dataset "{found.key}" is not generated: it has a source of its own')
+    return found
 
 
 def is_evaluation(path: Path) -> bool:
@@ -50,11 +102,10 @@ def run_evaluation_file(
     from assay.engine.evaluation import Evaluating
     from assay.engine.specifications import prepare_run
 
-    known = registry()
-    prepared = prepare_run(path, known, options, given)
+    prepared = prepare_run(path, registry(), options, given, _maker(options, listener))
     store = open_store(options.store or default_location(prepared.run.document.root))
     try:
-        report = Evaluating(prepared, known, store, listener).run()
+        report = Evaluating(prepared, store, listener).run()
     finally:
         store.close()
     notes = (*prepared.run.notes, *(note for step in prepared.steps for note in step.loaded.notes))
@@ -87,7 +138,7 @@ def run(
     options = Options(
         dataset=None if dataset is None else Path(dataset), config=config or {}, limit=limit, store=store, **more
     )
-    plan = prepare(Path(path), registry(), options)
+    plan = prepare(Path(path), registry(), options, _maker(options))
     location = options.store or default_location(plan.loaded.document.root)
     opened = open_store(location)
     try:

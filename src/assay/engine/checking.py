@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from assay.dataset.open import first_rows
+from assay.engine.generated import materialized
 from assay.engine.prepare import Options, inspect_loaded, inspect_task
 from assay.engine.specifications import inspect_steps
 from assay.errors import Problem, SpecError
 from assay.registry import Registry
 from assay.spec import Document, kind_of, load_dataset
 from assay.spec.assemble import task_of
-from assay.spec.dataset import dataset_of
+from assay.spec.dataset import AnyDataset, Reading, dataset_of
 from assay.spec.kind import FileKind
 from assay.spec.load import read_document
 from assay.spec.model import load_model, model_of
@@ -65,8 +66,7 @@ def _check(path: Path, known: Registry, options: Options, found: Checked, *, nam
         return
     if kind == "dataset":
         dataset = load_dataset(path, known, strict=False, allow_outside=options.allow_outside)
-        root = None if options.allow_outside else project_folder(path)
-        first_rows(dataset.kind, dataset.settings, dataset.folder, root=root)
+        _read_first(dataset, known, None if options.allow_outside else project_folder(path))
         found.notes += dataset.notes
     elif kind == "model":
         found.notes += document.notes
@@ -94,17 +94,23 @@ def _check_run(path: Path, known: Registry, options: Options, found: Checked) ->
             problems += inspect_loaded(loaded, known, options)[1] if loaded.result_of is None else loaded.problems
             found.notes += loaded.notes
         elif kind in ("model", "dataset"):
-            problems += _problems_of(kind, document, known)
+            problems += _problems_of(kind, document, known, run.reading)
     found.problems += dict.fromkeys([*run.problems, *problems])
 
 
-def _problems_of(kind: FileKind, document: Document, known: Registry) -> tuple[Problem, ...]:
+def _read_first(dataset: AnyDataset, known: Registry, root: Path | None) -> None:
+    """Read the first rows, if there are any yet: a file that cannot be read is found now."""
+    ready = materialized(dataset, known, None, None)
+    if ready is not None:
+        first_rows(ready.kind, ready.settings, ready.folder, root=root)
+
+
+def _problems_of(kind: FileKind, document: Document, known: Registry, reading: Reading) -> tuple[Problem, ...]:
     try:
         if kind == "model":
             model_of(document)
         else:
-            dataset = dataset_of(document, known)
-            first_rows(dataset.kind, dataset.settings, dataset.folder, root=document.root)
+            _read_first(dataset_of(document, known, reading), known, document.root)
     except SpecError as error:
         return error.problems
     return ()

@@ -17,7 +17,6 @@ from assay.engine.repeatability import repeatability
 from assay.engine.session import answer_task, run_task
 from assay.engine.specifications import Prepared, Step, prepare_step
 from assay.errors import AssayError, Interrupted, SpecError
-from assay.registry import Registry
 from assay.spec import LoadedDataset
 from assay.store import runs
 from assay.store.store import Store
@@ -35,9 +34,8 @@ class _Outcome:
 class Evaluating:
     """Runs the steps of an evaluation; one that fails leaves the others alone."""
 
-    def __init__(self, prepared: Prepared, registry: Registry, store: Store, listener: Listener) -> None:
+    def __init__(self, prepared: Prepared, store: Store, listener: Listener) -> None:
         self._prepared = prepared
-        self._registry = registry
         self._store = store
         self._listener = _Together(listener)
         self._outcomes = {step.key: _Outcome() for step in prepared.steps}
@@ -73,7 +71,7 @@ class Evaluating:
             return result_dataset(key, self._store, runs.find(self._store, before.reports[0].run))
 
         try:
-            return prepare_step(step, self._prepared.run, self._registry, result)
+            return prepare_step(step, self._prepared, result)
         except SpecError as error:
             self._outcomes[step.key].error = str(error)
             return None

@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from assay.errors import Place, Problem, SpecError
 from assay.registry import Kind
 from assay.spec import LoadedScorer, LoadedTask
 from assay.spec.code import Code, codes_in
 from assay.spec.source import Source, problem_in
+
+if TYPE_CHECKING:
+    from assay.sandbox.pool import Sandbox
 
 CALL_S = 30.0
 """How long one call of user code may take unless a person says otherwise."""
@@ -60,7 +64,11 @@ def _indented(code: Code, place: Place, source: Source | None) -> Place:
 
 def require_permission(loaded: LoadedTask, options: CodeOptions) -> None:
     """A SpecError that lists the places to read when a task holds code that may not run, or not safely."""
-    codes = code_in(loaded)
+    permit(code_in(loaded), options)
+
+
+def permit(codes: list[Code], options: CodeOptions) -> None:
+    """The same for snippets from anywhere."""
     if not codes or options.trust_code:
         return
     if not options.allow_code:
@@ -94,16 +102,26 @@ def has_code(loaded: LoadedTask) -> bool:
 
 
 @contextmanager
-def with_sandbox(loaded: LoadedTask, options: CodeOptions) -> Iterator[LoadedTask]:
-    """The task with its code bound to a sandbox that lives as long as the block."""
-    if not has_code(loaded):
-        yield loaded
+def sandbox_for(codes: list[Code], options: CodeOptions) -> Iterator[Sandbox | None]:
+    """A sandbox for snippets that may run, which lives as long as the block; None when there are none."""
+    if not codes:
+        yield None
         return
-    require_permission(loaded, options)
+    permit(codes, options)
     from assay.sandbox.linux import Limits
     from assay.sandbox.pool import Sandbox
 
     with Sandbox(limits=Limits(call_s=options.code_timeout), trusted=options.trust_code) as sandbox:
+        yield sandbox
+
+
+@contextmanager
+def with_sandbox(loaded: LoadedTask, options: CodeOptions) -> Iterator[LoadedTask]:
+    """The task with its code bound to a sandbox that lives as long as the block."""
+    with sandbox_for(code_in(loaded), options) as sandbox:
+        if sandbox is None:
+            yield loaded
+            return
         solver = loaded.solver
         yield replace(
             loaded,

@@ -16,6 +16,7 @@ from assay.dataset.open import Subsampling, fingerprint, first_rows
 from assay.engine.actions import action_problems
 from assay.engine.columns import absent_problems, answer_problems, column_problems
 from assay.engine.datasets import side_by_side
+from assay.engine.generated import Make, Results, materialized
 from assay.engine.keys import model_keys
 from assay.engine.memory import CachePolicy
 from assay.engine.permission import CALL_S, CodeOptions, code_problems, require_permission
@@ -97,10 +98,6 @@ def _jail(loaded: LoadedTask, options: Options) -> Path | None:
     return None if options.allow_outside or options.dataset is not None else loaded.document.root
 
 
-Results = Callable[[str], LoadedDataset]
-"""The result of another specification as a dataset, by that specification's key."""
-
-
 def inspect_task(
     path: Path, registry: Registry, options: Options, *, strict: bool
 ) -> tuple[LoadedTask, LoadedDataset | None, list[Problem]]:
@@ -111,14 +108,22 @@ def inspect_task(
 
 
 def inspect_loaded(
-    loaded: LoadedTask, registry: Registry, options: Options, results: Results | None = None
+    loaded: LoadedTask,
+    registry: Registry,
+    options: Options,
+    results: Results | None = None,
+    make: Make | None = None,
 ) -> tuple[LoadedDataset | None, list[Problem]]:
-    """The dataset of a task, and everything wrong with both; `results` gives those of other specifications."""
+    """The dataset of a task, and everything wrong with both.
+
+    `results` gives those of other specifications; `make` generates a dataset that is not there yet, which is passed
+    over without it.
+    """
     problems = [*loaded.problems, *absent_problems(loaded), *answer_problems(loaded), *action_problems(loaded)]
     problems += code_problems(loaded)
     dataset = None
     try:
-        dataset = _dataset(loaded, registry, options, results)
+        dataset = _dataset(loaded, registry, options, results, make)
         if dataset is not None:
             rows = first_rows(dataset.kind, dataset.settings, dataset.folder, root=_jail(loaded, options))
             if not rows:
@@ -130,24 +135,31 @@ def inspect_loaded(
     return dataset, sorted(dict.fromkeys(problems), key=lambda problem: problem.place or Place(""))
 
 
-def _dataset(loaded: LoadedTask, registry: Registry, options: Options, results: Results | None) -> LoadedDataset | None:
+def _dataset(
+    loaded: LoadedTask, registry: Registry, options: Options, results: Results | None, make: Make | None
+) -> LoadedDataset | None:
     """Where the samples come from: the command line, several datasets side by side, a result, the task's own."""
     if options.dataset is not None:
-        return load_dataset(options.dataset, registry, allow_outside=options.allow_outside)
+        given = load_dataset(options.dataset, registry, allow_outside=options.allow_outside)
+        return materialized(given, registry, results, make)
     if loaded.datasets:
-        return side_by_side(loaded.datasets, root=_jail(loaded, options))
+        parts = [(name, materialized(part, registry, results, make)) for name, part in loaded.datasets]
+        ready = [(name, part) for name, part in parts if part is not None]
+        return side_by_side(ready, root=_jail(loaded, options)) if len(ready) == len(parts) else None
+    if loaded.dataset is not None:
+        return materialized(loaded.dataset, registry, results, make)
     if loaded.result_of is not None and results is not None:
         return results(loaded.result_of)
     if loaded.result_of is not None:
         message = f'the dataset is the result of the specification "{loaded.result_of}": run both from a run file'
         raise SpecError(loaded.document.problem(message, ("definition", "dataset")))
-    return loaded.dataset
+    return None
 
 
-def prepare(path: Path, registry: Registry, options: Options) -> Plan:
-    """Everything a run needs, or a SpecError with all that is wrong."""
+def prepare(path: Path, registry: Registry, options: Options, make: Make | None = None) -> Plan:
+    """Everything a run needs, or a SpecError with all that is wrong; `make` generates a dataset that must be."""
     loaded = load_task(path, registry, config=options.config, strict=True, allow_outside=options.allow_outside)
-    return prepare_loaded(loaded, registry, options)
+    return prepare_loaded(loaded, registry, options, make=make)
 
 
 def prepare_loaded(
@@ -157,11 +169,14 @@ def prepare_loaded(
     *,
     definitions: Definitions = NOTHING,
     results: Results | None = None,
+    make: Make | None = None,
 ) -> Plan:
     """The same for a task that is loaded; its models are looked up in `definitions` first."""
-    dataset, problems = inspect_loaded(loaded, registry, options, results)
+    dataset, problems = inspect_loaded(loaded, registry, options, results, make)
     if problems:
         raise SpecError(problems)
+    if dataset is None and (loaded.dataset is not None or loaded.datasets):
+        raise SpecError("the dataset is not generated yet: `assay generate FILE` makes it, and so does `assay run`")
     if dataset is None:
         raise SpecError(f'the task "{loaded.task.key}" names no dataset: add one, or give --dataset FILE')
     require_permission(loaded, options.code)
@@ -192,9 +207,16 @@ def prepare_loaded(
         dataset=dataset,
         options=options,
         connections=connections,
-        spec=spec,
+        spec={**spec, **_kept(loaded)},
         identity=hashlib.sha256(text).hexdigest(),
     )
+
+
+def _kept(loaded: LoadedTask) -> dict[str, Any]:
+    """What scorers read from files of their own, which may change later; digests of it decide already."""
+    contents = {scorer.key: scorer.settings.content() for scorer in loaded.scorers}
+    sheets = {key: content for key, content in contents.items() if content is not None}
+    return {"sheets": sheets} if sheets else {}
 
 
 def _connections(loaded: LoadedTask, options: Options, definitions: Definitions) -> dict[str | None, Connection]:

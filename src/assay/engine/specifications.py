@@ -8,7 +8,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.engine.prepare import ModelReference, Options, Plan, Results, inspect_loaded, prepare_loaded
+from assay.engine.generated import Make, Results
+from assay.engine.prepare import ModelReference, Options, Plan, inspect_loaded, prepare_loaded
 from assay.errors import Problem, SpecError
 from assay.registry import Registry
 from assay.spec import LoadedTask
@@ -48,10 +49,17 @@ class Prepared:
     run: LoadedRun
     steps: tuple[Step, ...]
     options: Options
+    registry: Registry
+    make: Make | None = None
 
 
-def prepare_run(path: Path, registry: Registry, options: Options, given: frozenset[str]) -> Prepared:
-    """Everything that an evaluation needs, or a SpecError with all that is wrong; `given` names the options set."""
+def prepare_run(
+    path: Path, registry: Registry, options: Options, given: frozenset[str], make: Make | None = None
+) -> Prepared:
+    """Everything that an evaluation needs, or a SpecError with all that is wrong.
+
+    `given` names the options that were set by hand; `make` generates datasets that are not there yet.
+    """
     run = load_run(path, config=options.config, strict=True, allow_outside=options.allow_outside)
     if run.problems:
         raise SpecError(run.problems)
@@ -68,16 +76,17 @@ def prepare_run(path: Path, registry: Registry, options: Options, given: frozens
         problems.append(Problem(message=message))
     if problems:
         raise SpecError(problems)
-    return Prepared(run=run, steps=_planned(_in_order(steps), run, registry), options=options)
+    prepared = Prepared(run=run, steps=(), options=options, registry=registry, make=make)
+    return replace(prepared, steps=_planned(_in_order(steps), prepared))
 
 
-def _planned(steps: Sequence[Step], run: LoadedRun, registry: Registry) -> tuple[Step, ...]:
+def _planned(steps: Sequence[Step], prepared: Prepared) -> tuple[Step, ...]:
     """The steps with their plans, but for those that wait for a result; all that is wrong comes at once."""
     planned: list[Step] = []
     problems: list[Problem] = []
     for step in steps:
         try:
-            planned.append(replace(step, plan=prepare_step(step, run, registry)) if step.after is None else step)
+            planned.append(replace(step, plan=prepare_step(step, prepared)) if step.after is None else step)
         except SpecError as error:
             problems += _at(step.specification, error, "model_key")
     if problems:
@@ -85,9 +94,16 @@ def _planned(steps: Sequence[Step], run: LoadedRun, registry: Registry) -> tuple
     return tuple(planned)
 
 
-def prepare_step(step: Step, run: LoadedRun, registry: Registry, results: Results | None = None) -> Plan:
+def prepare_step(step: Step, prepared: Prepared, results: Results | None = None) -> Plan:
     """The plan of one specification."""
-    return prepare_loaded(step.loaded, registry, step.options, definitions=run.definitions, results=results)
+    return prepare_loaded(
+        step.loaded,
+        prepared.registry,
+        step.options,
+        definitions=prepared.run.definitions,
+        results=results,
+        make=prepared.make,
+    )
 
 
 def _with_run_config(options: Options, config: RunConfig, given: frozenset[str]) -> Options:

@@ -10,7 +10,7 @@ from assay.judging.answers import shown
 from assay.judging.objects import Unreadable
 from assay.judging.parse import Reading
 from assay.judging.wording import wording
-from assay.types import Ask, Failure, FailureKind, Item, Reply, Request
+from assay.types import Ask, CallPurpose, Failure, FailureKind, Item, Reply, Request
 
 Value = TypeVar("Value")
 _TURNS = 2
@@ -45,12 +45,15 @@ async def ask_judge(
     read: Callable[[str], Reading[Value]],
     stage: str = "score",
     short: Mapping[str, Any] | None = None,
+    purpose: CallPurpose = "judge",
 ) -> Verdict[Value] | Failure:
     """The verdict of one judge; refused, empty or unreadable twice is a failure. A CallError passes through.
 
-    `short` is the schema of the second turn, for judges that never come to the verdict.
+    `short` is the schema of the second turn, for judges that never come to the verdict. A model that is to write
+    instead of judge says so by its `purpose`.
     """
-    question = replace(request, purpose="judge")
+    who = "judge" if purpose == "judge" else "model"
+    question = replace(request, purpose=purpose)
     turn = 1
     while True:
         reply = await ask(question, model)
@@ -59,7 +62,7 @@ async def ask_judge(
             return _verdict(found, reply, turn)
         if turn == _TURNS:
             wrote = f"; it wrote {shown(reply.text, _MOST_SHOWN)}" if reply.text else ""
-            return Failure(stage=stage, kind=found.kind, detail=f"the judge was asked twice: {found.problem}{wrote}")
+            return Failure(stage=stage, kind=found.kind, detail=f"the {who} was asked twice: {found.problem}{wrote}")
         again: Item = {"type": "message", "role": "user", "content": wording("again", problem=found.problem)}
         schema = question.schema if short is None else short
         question = replace(question, messages=(*question.messages, *_said(reply), again), schema=schema)

@@ -115,8 +115,11 @@ class Substitution:
     texts: dict[Steps, str] = field(default_factory=dict)
 
 
-def substitute(data: Any, config: Config, checker: Checker, steps: Steps) -> Substitution:
-    """Every `<< config.x >>` replaced; alone in its string it keeps the parameter's type."""
+def substitute(data: Any, config: Config, checker: Checker, steps: Steps, *, secrets: bool = False) -> Substitution:
+    """Every `<< config.x >>` replaced; alone in its string it keeps the parameter's type.
+
+    `<< secrets.x >>` is left as it is where `secrets` may stand, and a problem elsewhere.
+    """
     done = Substitution(None)
 
     def change(at: Steps, text: str) -> Any:
@@ -130,13 +133,13 @@ def substitute(data: Any, config: Config, checker: Checker, steps: Steps) -> Sub
             if value is not None:
                 done.texts[at] = text_of(value)
             return value
-        return relocated(_filled(text, config, checker, at), text)
+        return relocated(_filled(text, config, checker, at, secrets=secrets), text)
 
     done.data = changed(data, change, steps)
     return done
 
 
-def _filled(text: str, config: Config, checker: Checker, at: Steps) -> str:
+def _filled(text: str, config: Config, checker: Checker, at: Steps, *, secrets: bool) -> str:
     def named(found: Any) -> str:
         return f"{found[1]}{found[2]}" if found[2] in config.named else str(found[0])
 
@@ -145,6 +148,8 @@ def _filled(text: str, config: Config, checker: Checker, at: Steps) -> str:
         if sort == "config" and name in config.values:
             return text_of(config.values[name])
         if sort == "secrets":
+            if secrets:
+                return str(found[0])
             checker.report("secrets may stand in models and generators only, not in a task", at)
         elif name not in config.open:
             names = [*config.values, *config.open]

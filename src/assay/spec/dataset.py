@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from assay.spec.deprecated import modernized
 from assay.spec.document import Document, Steps
 from assay.spec.environment import with_environment
 from assay.spec.fields import Located, SourceSpec
+from assay.spec.generator import GeneratedDataset
 from assay.spec.kind import kind_of
 from assay.spec.load import read_document
 from assay.spec.loaded import LoadedDataset
@@ -24,11 +25,13 @@ from assay.spec.nearest import nearest
 from assay.spec.parts import kind_named
 from assay.spec.placeholder import has_placeholder
 from assay.spec.project import YAML
-from assay.spec.task import DatasetFile
+from assay.spec.synthesis import load_generator
+from assay.spec.task import DatasetFile, GeneratorSpecification
 from assay.spec.words import described
 
 _FIELDS = ("key", "keys", "source")
 RESULT = "task_result"
+AnyDataset = LoadedDataset | GeneratedDataset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,7 @@ def load_dataset(
     strict: bool = True,
     allow_outside: bool = False,
     environment: Mapping[str, str] | None = None,
-) -> LoadedDataset:
+) -> AnyDataset:
     """A dataset from its YAML file, or from a data file (CSV, JSONL, ...) itself; a SpecError when it is wrong."""
     reading = Reading(strict=strict, allow_outside=allow_outside, environment=environment)
     if path.suffix.lower() not in YAML:
@@ -57,13 +60,13 @@ def load_dataset(
     document.raise_problems()
     if kind_of(document.data) != "dataset":
         raise SpecError(document.problem('not a dataset; a dataset has "key", "display_name" and "source"', ()))
-    return dataset_of(document, registry)
+    return dataset_of(document, registry, reading)
 
 
-def dataset_of(document: Document, registry: Registry) -> LoadedDataset:
+def dataset_of(document: Document, registry: Registry, reading: Reading) -> AnyDataset:
     """A dataset from its document; a SpecError with all that is wrong with it."""
     checker = Checker(document)
-    loaded = _from_file(document, registry, checker)
+    loaded = _from_file(document, registry, checker, reading)
     if loaded is None or checker.problems:
         raise SpecError(checker.problems)
     return loaded
@@ -87,16 +90,62 @@ def _data_file(path: Path, registry: Registry) -> LoadedDataset:
     return LoadedDataset(key=key, kind=kind, settings=settings, folder=path.parent, place=None, written=written)
 
 
-def _from_file(document: Document, registry: Registry, checker: Checker) -> LoadedDataset | None:
+def _from_file(document: Document, registry: Registry, checker: Checker, reading: Reading) -> AnyDataset | None:
     file = checker.validated(DatasetFile, with_environment(document.data, document.environment), (), "the dataset")
     if file is not None and file.generator_specification is not None:
-        checker.report("dataset generators are not available in this version", ("generator_specification",), key=True)
-        return None
+        return _generated(file.key, file.generator_specification, document, registry, checker, reading)
     source = document.data.get("source") if isinstance(document.data, dict) else None
     if not isinstance(source, dict):
         return None
     loaded = load_source(source, ("source",), str(document.data.get("key")), registry, checker)
     return None if file is None else loaded
+
+
+def _generated(
+    key: str,
+    wanted: GeneratorSpecification,
+    document: Document,
+    registry: Registry,
+    checker: Checker,
+    reading: Reading,
+) -> GeneratedDataset | None:
+    """The dataset of a generator, found by its key."""
+    steps: Steps = ("generator_specification", "dataset_generator_key")
+    try:
+        found = find_document(
+            "dataset generator",
+            wanted.dataset_generator_key,
+            document.root,
+            lambda path: _read(path, reading),
+            reading.definitions,
+        )
+    except SpecError as error:
+        checker.problems += _placed(error, document, steps)
+        return None
+    config = wanted.dataset_generator_config or {}
+    generator, problems = load_generator(found, config, registry, strict=reading.strict)
+    checker.problems += [
+        problem if problem.place else document.problem(problem.message, steps[:1], problem.suggestion)
+        for problem in problems
+    ]
+    if generator is None:
+        return None
+    return GeneratedDataset(
+        key=key,
+        generator=generator,
+        num_samples=wanted.num_samples,
+        reading=reading,
+        place=document.spot(("generator_specification",)).value,
+        notes=found.notes,
+    )
+
+
+def _placed(error: SpecError, document: Document, steps: Steps) -> list[Problem]:
+    """Problems at their own places, else at the one that led to them."""
+    return [
+        problem if problem.place else document.problem(problem.message, steps, problem.suggestion)
+        for problem in error.problems
+    ]
 
 
 def load_source(
@@ -124,14 +173,15 @@ def load_source(
 class TaskData:
     """Where the samples of a task come from: one dataset, several by name, or another specification's result."""
 
-    dataset: LoadedDataset | None = None
-    datasets: tuple[tuple[str, LoadedDataset], ...] = ()
+    dataset: AnyDataset | None = None
+    datasets: tuple[tuple[str, AnyDataset], ...] = ()
     result_of: str | None = None
 
     @property
     def notes(self) -> tuple[Problem, ...]:
         """What is to be said of the files that were read."""
-        read = (*filter(None, (self.dataset,)), *(dataset for _, dataset in self.datasets))
+        read: list[AnyDataset] = [dataset for _, dataset in self.datasets]
+        read += [] if self.dataset is None else [self.dataset]
         return tuple(note for dataset in read for note in dataset.notes)
 
 
@@ -152,12 +202,13 @@ def task_data(
         key = node.get("key")
         name = str(key) if key else "inline"
         return TaskData(dataset=load_source(node["source"], (*steps, "source"), name, registry, checker))
-    return TaskData(dataset=_by_key(node, steps, registry, checker, reading))
+    dataset = _by_key(node, steps, registry, checker, reading)
+    return TaskData(dataset=dataset, result_of=dataset.result_of if isinstance(dataset, GeneratedDataset) else None)
 
 
 def _several(
     node: dict[str, Any], steps: Steps, registry: Registry, checker: Checker, reading: Reading, names: Sequence[str]
-) -> tuple[tuple[str, LoadedDataset], ...]:
+) -> tuple[tuple[str, AnyDataset], ...]:
     """Several datasets by their keys."""
     keys = node["keys"]
     if "key" in node or "source" in node:
@@ -189,7 +240,7 @@ def _result_key(node: dict[str, Any], steps: Steps, checker: Checker) -> str | N
 
 def _by_key(
     node: dict[str, Any], steps: Steps, registry: Registry, checker: Checker, reading: Reading
-) -> LoadedDataset | None:
+) -> AnyDataset | None:
     key = node.get("key")
     if "source" in node:
         checker.report(f"source: expected a mapping, got {described(node['source'])}", (*steps, "source"))
@@ -201,33 +252,24 @@ def _by_key(
     return _found(str(key), (*steps, "key"), registry, checker, reading)
 
 
-def _found(key: str, steps: Steps, registry: Registry, checker: Checker, reading: Reading) -> LoadedDataset | None:
+def _found(key: str, steps: Steps, registry: Registry, checker: Checker, reading: Reading) -> AnyDataset | None:
     """The dataset with a key, or None and the problem noted at the place that names it."""
     if has_placeholder(key):
         return None
     try:
         loaded, problems, notes = find_dataset(key, checker.document.root, registry, reading)
     except SpecError as error:
-        checker.problems += [
-            problem if problem.place else checker.document.problem(problem.message, steps, problem.suggestion)
-            for problem in error.problems
-        ]
+        checker.problems += _placed(error, checker.document, steps)
         return None
     checker.problems += problems
-    return None if loaded is None else _with_notes(loaded, notes)
-
-
-def _with_notes(loaded: LoadedDataset, notes: tuple[Problem, ...]) -> LoadedDataset:
-    from dataclasses import replace
-
-    return replace(loaded, notes=notes)
+    return None if loaded is None else replace(loaded, notes=(*loaded.notes, *notes))
 
 
 def find_dataset(
     key: str, root: Path, registry: Registry, reading: Reading
-) -> tuple[LoadedDataset | None, list[Problem], tuple[Problem, ...]]:
+) -> tuple[AnyDataset | None, list[Problem], tuple[Problem, ...]]:
     """The dataset with a key among the files of the project; what is wrong in its file; its notes."""
     document = find_document("dataset", key, root, lambda path: _read(path, reading), reading.definitions)
     checker = Checker(document)
-    loaded = _from_file(document, registry, checker)
+    loaded = _from_file(document, registry, checker, reading)
     return loaded, [*document.problems, *checker.problems], document.notes

@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.errors import Problem
 from assay.spec.document import Document, Steps
+from assay.spec.kind import kind_of
 
 
 def modernized(document: Document) -> Document:
@@ -15,7 +16,9 @@ def modernized(document: Document) -> Document:
     if not isinstance(document.data, dict):
         return document
     move = _Move(document)
-    if "definition" in document.data:
+    if kind_of(document.data) == "dataset generator":
+        _generator(move)
+    elif "definition" in document.data:
         _task(move)
     elif "task_specifications" in document.data:
         move.drop(move.data, (), "mode")
@@ -93,6 +96,17 @@ def _old_choice_fields(definition: dict[str, Any]) -> Iterator[tuple[Steps, str,
         for old in ("ground_truth_choice_field", "choices_field"):
             if isinstance(scorer, dict) and old in scorer:
                 yield ("definition", "scorers", i, old), old, old.removesuffix("_field")
+
+
+def _generator(move: _Move) -> None:
+    """A single `synthesizer` is a list of one."""
+    definition, steps = move.data["definition"], ("definition",)
+    if "synthesizer" in definition and "synthesizers" not in definition:
+        move.note('"synthesizer" is now the list "synthesizers"', (*steps, "synthesizer"))
+        definition["synthesizers"] = [definition.pop("synthesizer")]
+        move.shift((*steps, "synthesizer"), (*steps, "synthesizers", 0))
+        move.positions[(*steps, "synthesizers")] = move.positions[(*steps, "synthesizer")]
+    move.rename(definition, steps, "data_source", "dataset")
 
 
 def _dataset_file(move: _Move) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
@@ -79,8 +79,12 @@ class ScorerSpec(Settings):
         """The metrics of a scorer whose file names none."""
         return []
 
+    def content(self) -> Mapping[str, Any] | None:
+        """What decides the scores and may stand in a file of its own, as a run keeps it; None when nothing does."""
+        return None
+
     def content_digest(self) -> str | None:
-        """A digest of what decides the scores and stands in a file of its own; None when nothing does."""
+        """A digest of the same."""
         return None
 
     def wants_seed(self) -> bool:

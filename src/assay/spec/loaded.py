@@ -11,6 +11,7 @@ from assay.errors import Place, Problem
 from assay.registry import Kind
 from assay.spec.document import Document
 from assay.spec.fields import MetricSpec, ScorerSpec, SolverSpec, SourceSpec
+from assay.spec.generator import GeneratedDataset
 from assay.spec.task import Task
 
 
@@ -70,13 +71,13 @@ class LoadedTask:
 
     task: Task
     document: Document
-    dataset: LoadedDataset | None
+    dataset: LoadedDataset | GeneratedDataset | None
     solver: LoadedSolver | None
     scorers: tuple[LoadedScorer, ...]
     config: Mapping[str, Any]
     resolved: Mapping[str, Any]
     problems: tuple[Problem, ...] = ()
     notes: tuple[Problem, ...] = ()
-    datasets: tuple[tuple[str, LoadedDataset], ...] = ()
+    datasets: tuple[tuple[str, LoadedDataset | GeneratedDataset], ...] = ()
     result_of: str | None = None
     unresolved: frozenset[str] = field(default_factory=frozenset)

@@ -1,0 +1,29 @@
+"""What synthesizers share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from assay.spec.fields import Settings
+from assay.types import Failure
+
+Row = dict[str, Any]
+Made = list[Row] | Failure
+"""What became of one row."""
+
+
+class SynthesizerSpec(Settings):
+    """What every synthesizer accepts."""
+
+    type: str
+
+
+def failed(detail: str, kind: str = "template") -> Failure:
+    """A row that nothing could be made of."""
+    return Failure(stage="generate", kind="code" if kind == "code" else "template", detail=detail)
+
+
+def unknown_columns(wanted: Sequence[str], row: Row) -> list[str]:
+    """The columns that a row lacks."""
+    return [name for name in wanted if name not in row]

@@ -100,7 +100,7 @@ def test_a_data_file_is_a_dataset_too(project: Path, registry: Registry) -> None
         ("key: a\nkey: a\n", "duplicate key"),
         (
             "key: a\ndisplay_name: A\ngenerator_specification: {dataset_generator_key: g, num_samples: 2}\n",
-            "dataset generators are not available in this version",
+            'no dataset generator has the key "g"',
         ),
         (
             "key: a\ndisplay_name: A\nsource: {type: local, file_path: x}\n"

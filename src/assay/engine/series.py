@@ -39,7 +39,7 @@ PAGE = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A number of a run that is a mean over its samples."""
+    """A number of a run that is a mean over its samples; `labels` says what a declared label is worth."""
 
     address: str
     scorer: str
@@ -49,6 +49,7 @@ class Measure:
     group_by: str | None = None
     cluster_by: str | None = None
     headline: bool = True
+    labels: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -61,6 +62,7 @@ class Series:
     groups: dict[str, str] = field(default_factory=dict)
     clusters: dict[str, str] = field(default_factory=dict)
     criteria: dict[str, dict[str, float]] = field(default_factory=dict)
+    options: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +158,15 @@ def _measure(
         group_by=entry.get("group_by"),
         cluster_by=entry.get("cluster_by"),
         headline=node.get("purpose", "score") == "score",
+        labels=_labels(entry, node),
     )
+
+
+def _labels(entry: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, float]:
+    """What labels are worth: by the weights of the metric, or as those that a judge may call correct or not."""
+    weights = {str(label): float(weight) for label, weight in (entry.get("weights") or {}).items()}
+    sides = ((1.0, node.get("correct_labels")), (0.0, node.get("incorrect_labels")))
+    return weights or {str(label): worth for worth, labels in sides for label in labels or ()}
 
 
 _Reader = tuple[tuple[str, ...], Read, tuple[float, float] | None]
@@ -294,6 +304,7 @@ def _read_criteria(series: Series, sample_id: str, values: Mapping[str, Any], me
         number = as_number(values.get(name))
         if number is not None:
             series.criteria.setdefault(name, {})[sample_id] = number
+            series.options.setdefault(name, {})[str(metadata.get(f"{name}_label"))] = number
 
 
 def _label(series: Series, page: Sequence[tuple[str, Sequence[Evidence]]]) -> None:

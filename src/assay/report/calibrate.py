@@ -1,0 +1,113 @@
+"""A calibrated judge: the numbers, their JSON, and a table of 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from assay.report.document import value_document
+from assay.report.table import Trimmed
+from assay.report.text import clean, interval, number, remark
+from assay.stats.calibration import Calibrated
+from assay.types import MetricValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """One number of a run corrected by labels; `criterion` is None for the run's own number."""
+
+    run: str
+    address: str
+    criterion: str | None
+    found: Calibrated
+    origin_p: float | None
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object that `assay calibrate --json` prints for it."""
+        found = self.found
+        return {
+            "run": self.run,
+            "metric": self.address,
+            "criterion": self.criterion,
+            "n_labelled": found.n_labelled,
+            "n_unlabelled": found.n_unlabelled,
+            "lambda": found.trust,
+            "estimate": value_document(found.estimate),
+            "judge": value_document(found.judge),
+            "labels_only": value_document(found.labels_only),
+            "rogan_gladen": _document(found.rogan_gladen),
+            "sensitivity": _document(found.sensitivity),
+            "specificity": _document(found.specificity),
+            "labels_to_halve": found.labels_to_halve,
+            "origin_p": self.origin_p,
+            "warnings": list(self.warnings),
+        }
+
+
+def _document(value: MetricValue | None) -> dict[str, Any] | None:
+    return None if value is None else value_document(value)
+
+
+def calibration_table(every: tuple[Calibration, ...]) -> RenderableType:
+    """What the judge says, what people say, and what both say together."""
+    return Group(*(part for each in every for part in _one(each)))
+
+
+def _one(each: Calibration) -> Iterator[RenderableType]:
+    found = each.found
+    title = clean(each.address) + (f" · {clean(each.criterion)}" if each.criterion else "")
+    total = found.n_labelled + found.n_unlabelled
+    counted = f"  run {each.run}, {found.n_labelled:,} of {total:,} samples labelled"
+    yield Text.assemble((title, "bold cyan"), (counted, "dim"))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("")
+    table.add_column("value", justify="right")
+    table.add_column(_level(found))
+    table.add_column("n", justify="right")
+    table.add_column("method", style="dim", overflow="fold")
+    rows = {
+        "judge alone": found.judge,
+        "labels alone": found.labels_only,
+        f"judge corrected (trust {found.trust:.2f})": found.estimate,
+        "Rogan-Gladen": found.rogan_gladen,
+        "sensitivity": found.sensitivity,
+        "specificity": found.specificity,
+    }
+    for name, value in rows.items():
+        if value is not None:
+            _row(table, name, value, bold=value is found.estimate)
+    yield Trimmed(table)
+    yield Text(_more_labels(found), style="dim")
+    yield from (Text(f"warning: {clean(warning)}", style="yellow") for warning in each.warnings)
+
+
+def _level(found: Calibrated) -> str:
+    level = found.judge.interval.level if found.judge.interval is not None else 0.95
+    return f"{level:.0%} interval".replace("%", " %")
+
+
+def _row(table: Table, name: str, value: MetricValue, *, bold: bool) -> None:
+    method = value.interval.method if value.interval is not None and value.value is not None else ""
+    said = "; ".join(part for part in (method, clean(remark(value))) if part and part != "none")
+    style = "yellow" if value.value is None else "bold" if bold else ""
+    bounds = "" if value.value is None else interval(value.interval)
+    table.add_row(
+        Text(name, style="bold" if bold else ""), Text(number(value.value), style=style), bounds, f"{value.n:,}", said
+    )
+
+
+def _more_labels(found: Calibrated) -> str:
+    if found.estimate.value is None:
+        return "There are too few labels to say anything."
+    if found.labels_to_halve is None:
+        return "More labels alone cannot halve this interval: let the judge read more samples, too."
+    wanted = f"An interval half as wide needs about {found.labels_to_halve:,} labels"
+    if found.labels_to_halve > found.n_labelled + found.n_unlabelled:
+        return f"{wanted}: more than there are samples."
+    return f"{wanted}, {found.labels_to_halve - found.n_labelled:,} more."

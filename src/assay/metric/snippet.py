@@ -35,8 +35,10 @@ def snippet(settings: PythonMetric, table: Table, context: Context, *, sandbox: 
     result = sandbox.call(Program.of(code, "scores"), [list(score) for score in table.scores])
     if isinstance(result, Broke):
         return _undefined(settings, table, result.detail)
-    if not isinstance(result.value, dict) or not result.value:
+    if not isinstance(result.value, dict):
         return _undefined(settings, table, f"{code.function} gave {described(result.value)}, not a mapping of numbers")
+    if not result.value:
+        return _undefined(settings, table, f"{code.function} gave no number")
     values = {name: _value(value, table, context) for name, value in result.value.items()}
     return MetricResult(values=values, detail={"printed": result.printed} if result.printed else {})
 

@@ -29,6 +29,7 @@ COMMANDS = {
     "gate": "Hold the numbers of a run against rules and a baseline; for continuous integration.",
     "agreement": "Say how far judges agree with people and with each other.",
     "calibrate": "Correct a judge by labels that people gave to some samples.",
+    "power": "Say how many samples a comparison needs, or which difference it can find.",
     "export": "Write the samples of a run to JSONL, CSV or Parquet.",
     "pull": "Fetch a small open model that runs inside assay, without a key.",
     "schema": "Print the JSON Schema of task files, for editors.",

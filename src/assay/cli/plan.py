@@ -10,7 +10,7 @@ import click
 from assay.cli.options import FILE, config_values, console, json_option, store_option
 
 if TYPE_CHECKING:
-    from assay.engine.planning import RunPlan
+    from assay.engine.planning import Precision, RunPlan
 
 
 @click.command("plan")
@@ -65,6 +65,8 @@ def _show(plan: RunPlan) -> None:
     terminal.print(Text(f"{clean(plan.task)}: {plan.n_cells:,} samples, {plan.n_done:,} done, {left:,} left"))
     for reason in plan.stale:
         terminal.print(Text(f"  {reason}", style="yellow"))
+    if plan.precision is not None:
+        terminal.print(Text(_precision(plan.precision), style="dim"))
     if not plan.models:
         terminal.print("No model is asked: this run costs nothing.")
         return
@@ -87,3 +89,14 @@ def _show(plan: RunPlan) -> None:
     if total is not None:
         words = f"${total[1]:.4f} (between ${total[0]:.4f} and ${total[2]:.4f})"
     terminal.print(Text(f"Expected cost: {words}", style="bold"))
+
+
+def _precision(found: Precision) -> str:
+    """What the numbers will be able to show, in words."""
+    share = f"A share will be known to within {found.half_width * 100:.1f} points"
+    if found.difference is None:
+        return f"{share}; too few samples to tell two runs apart if {found.flips:.0%} of them change."
+    return (
+        f"{share}; between two such runs a difference of {found.difference * 100:.1f} points will be found "
+        f"four times out of five, if {found.flips:.0%} of the samples change (assay power says more)."
+    ).replace("%", " %")

@@ -27,6 +27,8 @@ from assay.types import CallPurpose, Failure, Reply, Request, Rows, Solution, Tr
 
 SECONDS_A_CALL = 2.0
 """What a call is taken to last where no limit says how fast calls may go."""
+FLIPS = 0.1
+"""The share of samples that is taken to change between two runs, where nothing is known of the second."""
 REPLY_TOKENS = {"answer": 250, "judge": 120}
 """What a reply is taken to hold where neither max_tokens nor earlier replies tell."""
 
@@ -55,14 +57,29 @@ class ModelPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Precision:
+    """What so many samples can show: a share to within `half_width` at worst, and a `difference` between two runs.
+
+    The difference is found four times out of five, if the share `flips` of the samples changes; None when there are
+    too few samples to find any.
+    """
+
+    n_samples: int
+    half_width: float
+    difference: float | None
+    flips: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """A run before it starts: cells done and left, and each model's share of the work."""
+    """A run before it starts: cells done and left, each model's share of the work, and what its numbers can show."""
 
     task: str
     n_cells: int
     n_done: int
     models: tuple[ModelPlan, ...]
     stale: tuple[str, ...]
+    precision: Precision | None = None
 
     @property
     def cost_usd(self) -> tuple[Decimal, Decimal, Decimal] | None:
@@ -133,7 +150,25 @@ def plan_run(plan: Plan, store: Store) -> RunPlan:
         n_done=len(done),
         models=tuple(models),
         stale=tuple(stale_reasons(plan, store)),
+        precision=precision_of(n_cells // (plan.trials.num_trials if plan.trials is not None else 1)),
     )
+
+
+def precision_of(n_samples: int) -> Precision | None:
+    """What the numbers of so many samples can show; None for no samples.
+
+    >>> found = precision_of(400)
+    >>> round(found.half_width, 3), round(found.difference, 3)
+    (0.049, 0.044)
+    """
+    from assay.stats.interval import wilson
+    from assay.stats.power import detectable, paired_design
+
+    if n_samples < 1:
+        return None
+    low, high = wilson(n_samples / 2, n_samples)
+    difference = detectable(paired_design(FLIPS), n_samples)
+    return Precision(n_samples=n_samples, half_width=float(high - low) / 2, difference=difference, flips=FLIPS)
 
 
 async def _walk(plan: Plan, scorers: Sequence[LoadedScorer], clients: Mapping[str | None, Any], done: Any) -> int:

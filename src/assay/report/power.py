@@ -1,0 +1,88 @@
+"""Plans of comparisons: samples, difference and power, as JSON and as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from assay.report.table import Trimmed
+from assay.report.text import clean
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """One way to compare two runs: what it takes to find a difference; `solved` names the number that was computed."""
+
+    paired: bool
+    assumption: str
+    n: int | None
+    effect: float | None
+    power: float
+    solved: str
+    in_points: bool = True
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerPlan:
+    """The ways to compare that were asked about, at one level."""
+
+    planned: tuple[Planned, ...]
+    level: float
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object that `assay power --json` prints."""
+        fields = ("paired", "assumption", "n", "effect", "power", "solved", "reason")
+        return {
+            "level": self.level,
+            "plans": [{name: getattr(each, name) for name in fields} for each in self.planned],
+            "notes": list(self.notes),
+        }
+
+
+def power_table(plan: PowerPlan) -> RenderableType:
+    """A row a way to compare; what was computed is bold."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("")
+    for title in ("samples", "difference", "power"):
+        table.add_column(title, justify="right")
+    table.add_column("")
+    for each in plan.planned:
+        name = "same samples" if each.paired else "different samples, each run"
+        cells = {
+            "n": _count(each.n),
+            "effect": effect_words(each.effect, in_points=each.in_points),
+            "power": _share(each.power),
+        }
+        shown = [Text(cell, style="bold" if each.solved == key else "") for key, cell in cells.items()]
+        table.add_row(
+            name, *shown, Text(clean(each.reason or each.assumption), style="yellow" if each.reason else "dim")
+        )
+    level = f"{1 - plan.level:.0%}".replace("%", " %")
+    foot = f"Two-sided, {level} false alarms. The power is the chance of finding the difference if it is there."
+    notes = (Text(f"note: {clean(note)}", style="yellow") for note in plan.notes)
+    return Group(Trimmed(table), Text(foot, style="dim"), *notes)
+
+
+def effect_words(effect: float | None, *, in_points: bool) -> str:
+    """A difference in points, or as it is.
+
+    >>> effect_words(0.0312, in_points=True), effect_words(1.5, in_points=False), effect_words(None, in_points=True)
+    ('3.1 points', '1.5', 'none')
+    """
+    if effect is None:
+        return "none"
+    return f"{effect * 100:.1f} points" if in_points else f"{effect:.3g}"
+
+
+def _count(n: int | None) -> str:
+    return "none" if n is None else f"{n:,}"
+
+
+def _share(power: float) -> str:
+    return f"{power:.0%}".replace("%", " %")

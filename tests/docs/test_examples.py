@@ -24,8 +24,8 @@ from assay.spec import load_task
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-ELSEWHERE = {"scorers.md", "solvers.md", "datasets.md", "models.md"}
-"""Pages whose examples the tests of their room load: tests/scorer, tests/solver, tests/dataset, tests/model."""
+ELSEWHERE = {"scorers.md", "solvers.md", "datasets.md", "models.md", "generators.md", "evaluations.md"}
+"""Pages whose examples are loaded elsewhere: by the tests of their room, and run files below."""
 ROWS = [
     {"question": "Is ice cold?", "answer": "yes", "output": "yes", "reply": "yes"},
     {"question": "Is fire cold?", "answer": "no", "output": "yes", "reply": "yes"},
@@ -110,6 +110,31 @@ def test_every_part_of_a_task_in_the_docs_is_valid(page, text):
     found[0].settings.model_validate(part)
 
 
+RUN_FILES = list(blocks("yaml", [ROOT / "docs" / name for name in ("evaluations.md", "generators.md")]))
+
+
+@pytest.mark.parametrize(("page", "text"), [e for e in RUN_FILES if "evaluation:" in e.values[1]])
+def test_every_run_file_in_the_docs_runs(folder, page, text):
+    (folder / "run.yaml").write_text(text)
+    report = assay.run_evaluation("run.yaml", config={})
+    assert report.specifications
+    for each in report.specifications:
+        assert each.error is None
+        assert each.report.n_samples >= 2
+
+
+def test_the_page_of_generators_shows_every_synthesizer_and_every_field():
+    text = (ROOT / "docs" / "generators.md").read_text()
+    known = registry().synthesizers
+    parts = [yaml.safe_load(e.values[1]) for e in RUN_FILES if e.values[1].startswith("type:")]
+    assert {part["type"] for part in parts} == set(known)
+    for part in parts:
+        known[part["type"]].settings.model_validate(part)
+    for kind in known.values():
+        for name in kind.settings.model_fields:
+            assert f"`{name}`" in text or name == "type", (kind.name, name)
+
+
 def test_the_page_of_metrics_shows_every_metric_and_every_field():
     text = (ROOT / "docs" / "metrics.md").read_text()
     examples = {yaml.safe_load(e.values[1])["type"] for e in PARTS if e.values[0].name == "metrics.md"}
@@ -190,6 +215,9 @@ def test_the_readme_can_be_followed_line_by_line(tmp_path, monkeypatch):
 def test_every_python_example_runs(folder, page, text, capsys):
     task = next(entry.values[1] for entry in TASKS if entry.values[0].name == "README.md")
     (folder / "task.yaml").write_text(task)
+    runs = [entry.values[1] for entry in RUN_FILES if entry.values[0] == page and "evaluation:" in entry.values[1]]
+    for run in runs:
+        (folder / "run.yaml").write_text(run)
     exec(compile(text, f"{page.name}", "exec"), {})
 
 

@@ -55,20 +55,6 @@ class ClaudeCodeSource(AbsentSource):
     instead = _platform("Claude Code")
 
 
-class UrlSource(AbsentSource):
-    """A file behind an address: not yet."""
-
-    type: Literal["url"]
-    instead = _later("url")
-
-
-class HuggingFaceSource(AbsentSource):
-    """A dataset of the Hugging Face hub: not yet."""
-
-    type: Literal["huggingface"]
-    instead = _later("huggingface")
-
-
 class InspectSource(AbsentSource):
     """A dataset of an Inspect task: not yet."""
 
@@ -87,8 +73,6 @@ KINDS = tuple(
         LangSmithSource,
         PhoenixSource,
         ClaudeCodeSource,
-        UrlSource,
-        HuggingFaceSource,
         InspectSource,
     )
 )

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from assay.dataset import absent, folder, inline, local
+from assay.dataset import absent, folder, huggingface, inline, local, url
 
-KINDS = (local.KIND, folder.KIND, inline.KIND, *absent.KINDS)
+KINDS = (local.KIND, folder.KIND, inline.KIND, url.KIND, huggingface.KIND, *absent.KINDS)

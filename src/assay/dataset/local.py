@@ -41,14 +41,27 @@ class LocalSource(FilteredSource):
 
 def read_local(settings: LocalSource, folder: Path, root: Path | None = None) -> Iterator[Batch]:
     """The samples of the file, in batches."""
-    path = located_path(settings.file_path, folder, root, wanted="file")
+    return read_file(located_path(settings.file_path, folder, root, wanted="file"), settings.file_path)
+
+
+def read_file(path: Path, named: Located) -> Iterator[Batch]:
+    """The samples of a file by its name's ending; `named` is how the dataset names it."""
     bare = path.with_suffix("") if is_packed(path) else path
     reader = _READERS.get(bare.suffix.lower())
     if reader is None:
         known = ", ".join(_READERS)
-        message = f'cannot tell what "{settings.file_path}" holds; expected a name in {known} (+ .gz)'
-        raise SpecError(Problem(message=message, place=settings.file_path.place))
+        message = f'cannot tell what "{named}" holds; expected a name in {known} (+ .gz)'
+        raise SpecError(Problem(message=message, place=named.place))
     return reader(path)
+
+
+def suffix_of(path: Path) -> str:
+    """The ending that tells what a file holds, with .gz if it is packed.
+
+    >>> suffix_of(Path("rows.jsonl.gz"))
+    '.jsonl.gz'
+    """
+    return f"{path.with_suffix('').suffix}{path.suffix}" if is_packed(path) else path.suffix
 
 
 KIND = Kind(settings=LocalSource, function=read_local)

@@ -96,7 +96,7 @@ def test_a_data_file_is_a_dataset_too(project: Path, registry: Registry) -> None
         ("definition: {}\n", "not a dataset"),
         ("key: a\ndisplay_name: A\nsource: {}\n", 'missing field "type" in the dataset source'),
         ("key: a\ndisplay_name: A\nsource: 3\n", "source: expected a mapping"),
-        ("key: a\ndisplay_name: A\nsource: {type: huggingface}\n", "is not available in this version"),
+        ("key: a\ndisplay_name: A\nsource: {type: inspect_ai}\n", "is not available in this version"),
         ("key: a\nkey: a\n", "duplicate key"),
         (
             "key: a\ndisplay_name: A\ngenerator_specification: {dataset_generator_key: g, num_samples: 2}\n",

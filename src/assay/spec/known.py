@@ -26,7 +26,7 @@ _FORMAT: dict[str, frozenset[str]] = {
             "rubric",
         }
     ),
-    "dataset source": frozenset({"task_result", "huggingface", "url", "inspect_ai"}),
+    "dataset source": frozenset({"task_result", "inspect_ai"}),
 }
 
 

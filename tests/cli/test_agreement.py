@@ -56,7 +56,9 @@ def test_the_judges_of_a_run_are_compared_with_the_truth_of_its_task(judged):
     assert outcome.code == 0, outcome.err
     assert max(map(len, outcome.out.splitlines())) <= 80
     assert "truth · panel" in outcome.out
-    assert "--rubric FILE declares it" in outcome.out
+    # the rubric of the file is kept with the run, with the option that nobody chose
+    assert "--rubric" not in outcome.out
+    assert judged.assay("agreement", "--json").json["criteria"]["style"]["labels"] == ["Poor", "Fine", "Great"]
     said = judged.assay("agreement", "latest", "--rubric", "rubric.yaml", "--json").json
     assert said["criteria"]["style"]["labels"] == ["Poor", "Fine", "Great"]
     assert said["criteria"]["style"]["kind"] == "ordinal"
@@ -107,6 +109,37 @@ def test_graded_texts_can_be_compared_with_labels(judged):
     assert said["criteria"]["style"]["labels"] == ["Poor", "Fine", "Great"]
     assert said["criteria"]["style"]["judges"]["scripted/one.jsonl"]["values"]["accuracy"]["value"] == 0.5
     assert said["criteria"]["style"]["judges"]["panel"]["values"]["bias"]["value"] == pytest.approx(-0.1)
+
+
+def test_the_panels_errors_are_those_before_snapping_to_an_option(judged):
+    judged.write("two.jsonl", [{"match": "How is the style?", "reply": "Poor"}, {"reply": _met("MET")}])
+    assert judged.assay("run", "task.yaml", "-q").code == 0
+    said = judged.assay("agreement", "--json").json
+    panel = said["criteria"]["style"]["judges"]["panel"]["values"]
+    # Fine (0.8) and Poor (0) make 0.4, which snaps to the worse of two equally near options
+    assert panel["bias"]["value"] == pytest.approx(0.4 - (0.8 + 0 + 0.8) / 3)
+    assert panel["rmse"]["value"] == pytest.approx(0.4)
+    scores = said["scores"]["panel"]
+    assert scores["rmse"]["value"] != scores["rmse_continuous"]["value"]
+
+
+def test_graded_texts_with_a_ground_truth_need_no_labels(judged):
+    rows = [{"submission": row["text"], "description": row["sample_id"], "ground_truth": row["truth"]} for row in ROWS]
+    judged.write("texts.jsonl", rows)
+    judged.assay("grade", "rubric.yaml", "texts.jsonl", "--judge", "scripted/one.jsonl", "-q", "--seed", "1")
+    said = judged.assay("agreement", "--json").json
+    assert said["criteria"]["style"]["judges"]["panel"]["values"]["accuracy"]["value"] == pytest.approx(2 / 3)
+    assert said["scores"]["panel"]["rmse"]["n"] == 3
+    assert said["notes"] == []
+
+
+def test_what_is_missing_for_a_comparison_is_said(judged):
+    judged.write("essays/1.txt", "Hello there")
+    judged.assay("grade", "rubric.yaml", "essays", "--judge", "scripted/one.jsonl", "-q")
+    said = " ".join(judged.assay("agreement").out.split())
+    assert "one judge and no truth" in said
+    assert "--labels FILE" in said
+    assert "all criteria" not in said
 
 
 def test_a_run_without_votes_is_refused(project):

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.engine.agreement import ABSENT, Scale, Votes, agreed_truth, agreement
+from assay.engine.agreement import agreement
+from assay.engine.scale import ABSENT, Scale, Votes, agreed_truth
 from assay.judging.criteria import Criterion, CriterionOption
 from assay.report.agreement import PANEL
 

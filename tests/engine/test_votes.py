@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from assay.engine.agreement import ABSENT, Scale
+from assay.engine.scale import ABSENT, Scale
 from assay.engine.votes import Ballot, add_labels, ballots_from_table, read_table, scale_from_votes
 from assay.errors import SpecError
 
@@ -104,3 +105,21 @@ def test_a_scale_from_votes_has_their_values():
     assert scale_from_votes(ballot).values == (0.0, 1.0)
     assert scale_from_votes(ballot).kind == "ordinal"
     assert scale_from_votes(Ballot("c", binary=True)).labels == ("UNMET", "MET")
+
+
+def test_of_several_looks_the_first_that_was_cast_counts_and_all_are_kept():
+    ballot = Ballot("c", rows={"1": "1", "2": "2"})
+    for repeat, label in enumerate([None, "good", "bad"]):
+        ballot.hear("a", "1", label, repeat=repeat)
+    ballot.hear("a", "2", "good")
+    scale = Scale(kind="ordinal", labels=("bad", "good"), values=(0.0, 1.0))
+    votes = ballot.votes(scale)
+    assert votes.judges["a"].tolist() == [1, 1]
+    assert np.array_equal(votes.repeats["a"], [[np.nan, 1, 0], [1, np.nan, np.nan]], equal_nan=True)
+    assert ballot.labels() == ["bad", "good"]
+
+
+def test_a_judge_that_was_asked_once_has_no_repeats():
+    ballot = Ballot("c", rows={"1": "1"})
+    ballot.hear("a", "1", "good")
+    assert ballot.votes(Scale(kind="nominal", labels=("good", "bad"))).repeats == {}

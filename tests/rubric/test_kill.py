@@ -20,6 +20,7 @@ definition:
   solver: {type: pass_through_solver, trace_column: reply}
   scorers:
     - type: rubric
+      seed: 5
       rubric:
         - {name: polite, requirement: Is polite.}
         - {name: rude, requirement: Is rude., weight: -5}

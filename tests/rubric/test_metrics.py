@@ -167,3 +167,24 @@ def test_the_content_of_a_criterion_is_not_its_weight_or_name():
     one = Criterion(requirement="Polite", name="a", weight=1.0)
     assert contents([one]) == contents([Criterion(requirement="Polite", name="b")])
     assert contents([one]) != contents([Criterion(requirement="Kind", name="a")])
+
+
+def test_repeats_are_one_opinion_and_have_a_noise_floor(judge, panel, choose):
+    dataset = dataset_of(Rubric([Criterion(requirement="How satisfied?", name="s", options=_scale())]), _labels())
+    # the answer hangs on the place, so repeats with other orders differ
+    result = evaluate_sync(
+        dataset, panel(a=judge(lambda text: '{"selected_option": "A"}'), repeats=5, auto_na_option=False)
+    )
+    found = compute_metrics(result, dataset)["s"]
+    assert found.judges["a"].values["accuracy"].n == 6
+    assert found.noise["a"].floor.value > 0
+    steady = evaluate_sync(dataset, panel(a=judge(lambda text: choose(text, "2")), repeats=3))
+    assert compute_metrics(steady, dataset)["s"].noise["a"].floor.value == 0.0
+
+
+def _scale():
+    return [{"label": str(n), "value": n / 3} for n in range(4)]
+
+
+def _labels():
+    return [[str(n % 4)] for n in range(6)]

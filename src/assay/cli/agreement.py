@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,8 @@ from assay.cli.options import FILE, console, find_store, json_option, store_opti
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.engine.agreement import Scale, ScaleKind, Votes
+    from assay.engine.panels import Totals
+    from assay.engine.scale import Scale, ScaleKind, Votes
     from assay.engine.votes import Ballot
     from assay.report.agreement import Values
 
@@ -64,16 +66,15 @@ def command(
         raise click.UsageError("--truth and --scale are for --votes")
     if truth is not None and labels is not None:
         raise click.UsageError("give --truth or --labels, not both")
-    if votes is not None:
-        ballots, declared, scores, notes = _of_table(votes, truth, labels)
-    else:
-        ballots, declared, scores, notes = _of_run(run or "latest", store, labels)
-    if rubric is not None:
-        declared = {**declared, **_declared(rubric)}
-    made, undeclared = _on_scales(ballots, declared, "nominal" if votes is not None and scale is None else scale)
+    found = _of_table(votes, truth, labels) if votes is not None else _of_run(run or "latest", store, labels)
+    declared = found.declared if rubric is None else {**found.declared, **_declared(rubric)}
+    kind: ScaleKind | None = "nominal" if votes is not None and scale is None else scale
+    made, undeclared = _on_scales(found.ballots, declared, kind)
+    notes = list(found.notes)
     if undeclared and votes is None:
         notes.append(f"the scale of {', '.join(undeclared)} is what occurs in the votes; --rubric FILE declares it")
-    result = agreement(made, scores=scores, notes=notes, seed=seed)
+    notes += _lacking(made, "--truth JUDGE" if votes is not None else "`ground_truth` in the task's rubric scorer")
+    result = agreement(made, scores=found.scores, totals=found.totals, notes=notes, seed=seed)
     if as_json:
         import orjson
 
@@ -84,25 +85,43 @@ def command(
     console().print(agreement_table(result))
 
 
-_Found = tuple["list[Ballot]", "Mapping[str, Scale]", "Mapping[str, Values]", "list[str]"]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """Votes, the scales that are declared for them, and what is known of total scores."""
+
+    ballots: list[Ballot]
+    declared: Mapping[str, Scale] = field(default_factory=dict)
+    scores: Mapping[str, Values] = field(default_factory=dict)
+    totals: Totals | None = None
+    notes: Sequence[str] = ()
 
 
 def _of_table(path: Path, truth: str | None, labels: Path | None) -> _Found:
     from assay.engine.votes import add_labels, ballots_from_table
 
     ballots = ballots_from_table(path, truth)
-    return ballots, {}, {}, [] if labels is None else add_labels(ballots, labels)
+    return _Found(ballots=ballots, notes=[] if labels is None else add_labels(ballots, labels))
 
 
 def _of_run(run: str, location: str | None, labels: Path | None) -> _Found:
-    from assay.engine.votes import add_labels, ballots_of_run, scales_in
+    from assay.engine.run_votes import scales_in, votes_of_run
+    from assay.engine.votes import add_labels
     from assay.store.runs import find
 
     store = find_store(location)
     record = find(store, run)
-    ballots, scores = ballots_of_run(store, record)
-    notes = [] if labels is None else add_labels(ballots, labels)
-    return ballots, scales_in(record), scores if labels is None else {}, notes
+    voted = votes_of_run(store, record)
+    notes = [] if labels is None else add_labels(voted.ballots, labels)
+    # scores beside the truth of the task say nothing about other people's labels
+    scores = voted.scores if labels is None else {}
+    return _Found(ballots=voted.ballots, declared=scales_in(record), scores=scores, totals=voted.totals, notes=notes)
+
+
+def _lacking(votes: Sequence[Votes], other: str) -> list[str]:
+    """What a reader may miss, and how to get it; people may well be compared with people only."""
+    if any((each.truth >= 0).any() for each in votes) or any(len(each.judges) > 1 for each in votes):
+        return []
+    return [f"there is one judge and no truth, so nothing can be compared: give --labels FILE, or {other}"]
 
 
 def _declared(path: Path) -> Mapping[str, Scale]:

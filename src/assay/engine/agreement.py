@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
-from assay.judging.criteria import Criterion
+from assay.engine.panels import (
+    Totals,
+    given_to_all,
+    redundant,
+    together,
+    together_on_totals,
+    unsteadiness,
+    without_each,
+)
+from assay.engine.scale import ABSENT, Measure, Votes
 from assay.report.agreement import PANEL, AgainstTruth, Between, CriterionAgreement, MetricsResult, Values
-from assay.stats.abstention import abstentions, assessed
+from assay.stats.abstention import abstentions
 from assay.stats.additive import Additive, macro
 from assay.stats.alpha import Scale as AlphaScale
 from assay.stats.alpha import alpha_sums, krippendorffs_alpha
@@ -22,136 +29,29 @@ from assay.stats.kappa import Weighting, cohens_kappa, kappa_sums
 from assay.stats.overall import accuracy_sums, micro_accuracy
 from assay.stats.panel import pairwise_kappas, panel_agreement
 from assay.stats.people import human_ceiling
-from assay.stats.random import generator
-from assay.stats.ratings import MISSING, Ratings
-from assay.stats.units import FloatArray, IntArray
+from assay.stats.ratings import MISSING
+from assay.stats.units import IntArray
 from assay.types import MetricValue
 
-ABSENT = -2
-"""The code of a vote that nobody gave: no row, a failed call, a reply that could not be read."""
 _KAPPAS: dict[str, Weighting] = {"kappa": "none", "kappa_linear": "linear", "kappa_quadratic": "quadratic"}
 CORRELATIONS: tuple[Name, ...] = ("spearman", "kendall", "pearson")
 _ALPHAS: tuple[AlphaScale, ...] = ("nominal", "ordinal", "interval")
-
-ScaleKind = Literal["binary", "ordinal", "nominal"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scale:
-    """The declared options of a criterion, without those that abstain; `values` None where labels are just names."""
-
-    kind: ScaleKind
-    labels: tuple[str, ...]
-    values: tuple[float, ...] | None = None
-    abstaining: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, criterion: Criterion) -> Scale:
-        """The scale that a rubric declares.
-
-        >>> Scale.of(Criterion(requirement="Polite")).labels
-        ('UNMET', 'MET')
-        """
-        if criterion.is_binary:
-            return cls(
-                kind="binary", labels=("UNMET", "MET"), values=(0.0, 1.0), abstaining=frozenset({"cannot_assess"})
-            )
-        judged = [option for option in criterion.choices if not option.na]
-        gone = {option.label.strip().casefold() for option in criterion.choices if option.na}
-        return cls(
-            kind=criterion.scale_type,
-            labels=tuple(option.label for option in judged),
-            values=tuple(option.value for option in judged),
-            abstaining=frozenset({*gone, "cannot_assess"}),
-        )
-
-    def code(self, label: str | None) -> int:
-        """The place of a label, -1 for an abstention; a ValueError names the labels there are."""
-        if label is None:
-            return MISSING
-        wanted = label.strip().casefold()
-        for place, known in enumerate(self.labels):
-            if known.strip().casefold() == wanted:
-                return place
-        if wanted in self.abstaining:
-            return MISSING
-        raise ValueError(f'"{label}" is none of the labels {", ".join(self.labels)}')
-
-    def numbers(self) -> FloatArray:
-        """A number an option; for mere names any will do."""
-        return np.asarray(range(len(self.labels)) if self.values is None else self.values, dtype=np.float64)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Votes:
-    """What was said of one criterion, a code a row: the place of an option, -1 an abstention, -2 nothing.
-
-    `items` says which rows are of one item. `panel_values` are the panel's numbers before snapping to an option,
-    NaN where there is none.
-    """
-
-    name: str
-    scale: Scale
-    items: IntArray
-    judges: Mapping[str, IntArray]
-    truth: IntArray
-    panel: IntArray | None = None
-    panel_values: FloatArray | None = None
-    people: Mapping[str, IntArray] = field(default_factory=dict)
-
-    def raters(self) -> dict[str, IntArray]:
-        """The panel, where there is one, and every judge."""
-        return {**({} if self.panel is None else {PANEL: self.panel}), **self.judges}
-
-    def pairs(self, codes: IntArray) -> Pairs:
-        """A rater beside the truth, where neither is missing or abstained."""
-        rows = (self.truth != ABSENT) & (codes != ABSENT)
-        return assessed(self.truth[rows], codes[rows], len(self.scale.labels), self.items[rows])
-
-    def ratings(self, codes: Mapping[str, IntArray]) -> Ratings:
-        """Several raters side by side."""
-        columns = [np.maximum(each, MISSING) for each in codes.values()]
-        table = np.column_stack(columns) if columns else np.zeros((len(self.items), 0), dtype=np.int64)
-        return Ratings(codes=table, values=self.scale.numbers(), clusters=self.items)
-
-
-def agreed_truth(people: Mapping[str, IntArray], scale: Scale, rows: int) -> IntArray:
-    """What most people say of each row: nothing where they tie, an abstention where all who spoke abstained.
-
-    >>> scale = Scale(kind="nominal", labels=("a", "b"))
-    >>> agreed_truth({"x": np.array([0, 0, -1]), "y": np.array([0, 1, -1])}, scale, 3).tolist()
-    [0, -2, -1]
-    """
-    if not people:
-        return np.full(rows, ABSENT, dtype=np.int64)
-    table = np.column_stack(list(people.values()))
-    most = Ratings(codes=np.maximum(table, MISSING), values=scale.numbers()).majority()
-    nobody = table.max(axis=1) < 0
-    spoke = (table == MISSING).any(axis=1)
-    return np.where(most >= 0, most, np.where(nobody & spoke, MISSING, ABSENT))
-
-
-@dataclass(frozen=True, slots=True)
-class _Measure:
-    """What all numbers share: the seed of their intervals and the level."""
-
-    seed: int
-    level: float
-
-    def rng(self, *address: str) -> np.random.Generator:
-        return generator(self.seed, "/".join(("agreement", *address)))
 
 
 def agreement(
     criteria: Sequence[Votes],
     *,
     scores: Mapping[str, Values] | None = None,
+    totals: Totals | None = None,
     notes: Sequence[str] = (),
     seed: int = 0,
     level: float = 0.95,
 ) -> MetricsResult:
-    """The agreement on every criterion and over all of them; the same votes and seed give the same intervals."""
-    measure = _Measure(seed, level)
+    """The agreement on every criterion and over all of them; the same votes and seed give the same intervals.
+
+    `scores` compares total scores with those of the truth; `totals` holds what each judge alone would give.
+    """
+    measure = Measure(seed, level)
     overall: dict[str, dict[str, MetricValue]] = {}
     defined: dict[str, dict[str, int]] = {}
     compared = [each for each in criteria if (each.truth != ABSENT).any()]
@@ -163,11 +63,13 @@ def agreement(
         defined=defined,
         between=_between_overall(criteria, measure),
         scores=dict(scores or {}),
+        totals={} if totals is None else together_on_totals(totals, measure),
+        redundant=redundant(criteria, measure),
         notes=tuple(notes),
     )
 
 
-def _criterion(votes: Votes, measure: _Measure) -> CriterionAgreement:
+def _criterion(votes: Votes, measure: Measure) -> CriterionAgreement:
     known = votes.truth != ABSENT
     raters = votes.raters() if known.any() else {}
     ceilings = {}
@@ -186,10 +88,12 @@ def _criterion(votes: Votes, measure: _Measure) -> CriterionAgreement:
         between=_between(votes, votes.judges, measure),
         people=_between(votes, votes.people, measure),
         ceilings=ceilings,
+        noise=unsteadiness(votes, measure),
+        given_to_all=given_to_all(votes),
     )
 
 
-def _against(votes: Votes, name: str, codes: IntArray, measure: _Measure) -> AgainstTruth:
+def _against(votes: Votes, name: str, codes: IntArray, measure: Measure) -> AgainstTruth:
     pairs, level = votes.pairs(codes), measure.level
     rows = (votes.truth != ABSENT) & (codes != ABSENT)
     per_option = {}
@@ -211,7 +115,7 @@ def _against(votes: Votes, name: str, codes: IntArray, measure: _Measure) -> Aga
     )
 
 
-def _discrete(votes: Votes, name: str, pairs: Pairs, measure: _Measure) -> dict[str, MetricValue]:
+def _discrete(votes: Votes, name: str, pairs: Pairs, measure: Measure) -> dict[str, MetricValue]:
     """Numbers of the options that were chosen."""
     scale, level = votes.scale, measure.level
     values = {"accuracy": accuracy(pairs, level=level)}
@@ -227,7 +131,7 @@ def _discrete(votes: Votes, name: str, pairs: Pairs, measure: _Measure) -> dict[
     return values
 
 
-def _continuous(votes: Votes, name: str, codes: IntArray, measure: _Measure) -> dict[str, MetricValue]:
+def _continuous(votes: Votes, name: str, codes: IntArray, measure: Measure) -> dict[str, MetricValue]:
     """Numbers of the options' values; the panel's are those before snapping."""
     if votes.scale.values is None:
         return {}
@@ -242,7 +146,7 @@ def _continuous(votes: Votes, name: str, codes: IntArray, measure: _Measure) -> 
     return found | {kind: correlation(said, truth, kind, items, level=level) for kind in CORRELATIONS}
 
 
-def _between(votes: Votes, raters: Mapping[str, IntArray], measure: _Measure) -> Between | None:
+def _between(votes: Votes, raters: Mapping[str, IntArray], measure: Measure) -> Between | None:
     if len(raters) < 2:
         return None
     ratings, level, names = votes.ratings(raters), measure.level, tuple(raters)
@@ -258,15 +162,17 @@ def _between(votes: Votes, raters: Mapping[str, IntArray], measure: _Measure) ->
     values["ac1"] = gwets_ac(ratings, rng=rng("ac1"), level=level)
     if valued:
         values["ac2"] = gwets_ac(ratings, "quadratic", rng=rng("ac2"), level=level)
+    values |= together(votes, raters, measure)
     pairs: dict[tuple[str, str], dict[str, MetricValue]] = {}
     for key, weighting in _KAPPAS.items():
         if weighting == "none" or valued:
             for found in pairwise_kappas(ratings, weighting, rng=rng(key), level=level):
                 pairs.setdefault((names[found.first], names[found.second]), {})[key] = found.value
-    return Between(raters=names, values=values, pairs=pairs)
+    without = without_each(votes, raters, "ordinal" if votes.scale.kind == "ordinal" else "nominal", measure)
+    return Between(raters=names, values=values, pairs=pairs, without=without)
 
 
-def _overall(criteria: Sequence[Votes], name: str, measure: _Measure) -> tuple[dict[str, MetricValue], dict[str, int]]:
+def _overall(criteria: Sequence[Votes], name: str, measure: Measure) -> tuple[dict[str, MetricValue], dict[str, int]]:
     """Pooled accuracy, the means over criteria, and over how many each is taken."""
     there = [(each, each.pairs(each.raters()[name])) for each in criteria if name in each.raters()]
     found = {"micro_accuracy": micro_accuracy([pairs for _, pairs in there], level=measure.level)}
@@ -285,7 +191,7 @@ def _overall(criteria: Sequence[Votes], name: str, measure: _Measure) -> tuple[d
     return found, defined
 
 
-def _between_overall(criteria: Sequence[Votes], measure: _Measure) -> dict[str, MetricValue]:
+def _between_overall(criteria: Sequence[Votes], measure: Measure) -> dict[str, MetricValue]:
     tables = [each.ratings(each.judges) for each in criteria if len(each.judges) > 1]
     if not tables:
         return {}

@@ -1,32 +1,28 @@
-"""Votes and labels where people keep them: a table of votes, the evidence of a run, a table of labels."""
+"""Votes and labels where people keep them: tables of votes and of labels, and what they become."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 
 from assay.dataset.csv_table import read_csv
 from assay.dataset.jsonl import read_jsonl
-from assay.engine.agreement import ABSENT, CORRELATIONS, Scale, ScaleKind, Votes, agreed_truth
-from assay.engine.evidence import Evidence, evidence_of, scorer_keys
+from assay.engine.agreement import CORRELATIONS
+from assay.engine.scale import ABSENT, Scale, ScaleKind, Votes, agreed_truth
 from assay.errors import Problem, SpecError
 from assay.judging.criteria import Criterion
 from assay.judging.outcome import value_names
-from assay.judging.sheet import Sheet, sheet_from_text, sheet_of
-from assay.report.agreement import PANEL, Values
+from assay.judging.sheet import Sheet
 from assay.spec.nearest import nearest
 from assay.stats.correlation import correlation
 from assay.stats.errors_between import errors_between
 from assay.stats.random import generator
-from assay.stats.units import IntArray
-from assay.store.runs import RunRecord
-from assay.store.store import Store
+from assay.stats.units import FloatArray, IntArray
 from assay.types import MetricValue
 
 _READERS = {".csv": read_csv, ".jsonl": read_jsonl, ".ndjson": read_jsonl}
@@ -41,7 +37,11 @@ Said = dict[str, str | None]
 
 @dataclass(slots=True)
 class Ballot:
-    """The votes on one criterion while they are read; `rows` maps each row to its item."""
+    """The votes on one criterion while they are read; `rows` maps each row to its item.
+
+    `numbers` are the panel's numbers before snapping to an option; `again` holds, by judge and row, what a judge that
+    was asked several times said each time.
+    """
 
     name: str
     rows: dict[str, str] = field(default_factory=dict)
@@ -52,6 +52,8 @@ class Ballot:
     values: dict[str, float] = field(default_factory=dict)
     abstaining: set[str] = field(default_factory=set)
     binary: bool = False
+    numbers: dict[str, float] = field(default_factory=dict)
+    again: dict[str, dict[str, dict[int, str]]] = field(default_factory=dict)
 
     def votes(self, scale: Scale) -> Votes:
         """The votes as codes on a scale; a SpecError names a label that is not on it."""
@@ -76,13 +78,44 @@ class Ballot:
             judges={name: coded(said) for name, said in self.judges.items()},
             truth=np.where(truth == ABSENT, agreed_truth(people, scale, len(places)), truth),
             panel=coded(self.panel) if self.panel else None,
+            panel_values=self._numbers() if self.numbers else None,
             people=people if len(people) > 1 else {},
+            rows=tuple(self.rows.items()),
+            repeats=self._repeats(scale),
         )
+
+    def hear(self, judge: str, row: str, label: str | None, *, repeat: int = 0) -> None:
+        """Take a vote of a judge; of several looks the first that was cast is what the judge says."""
+        said = self.judges.setdefault(judge, {})
+        if said.get(row) is None:
+            said[row] = label
+        if label is not None:
+            self.again.setdefault(judge, {}).setdefault(row, {}).setdefault(repeat, label)
+
+    def _numbers(self) -> FloatArray:
+        return np.array([self.numbers.get(row, np.nan) for row in self.rows], dtype=np.float64)
+
+    def _repeats(self, scale: Scale) -> dict[str, FloatArray]:
+        """The values of judges that were asked several times, one row a row, one column a time."""
+        made: dict[str, FloatArray] = {}
+        for judge, said in self.again.items():
+            times = 1 + max(repeat for labels in said.values() for repeat in labels)
+            if times == 1:
+                continue
+            table = np.full((len(self.rows), times), np.nan)
+            for place, row in enumerate(self.rows):
+                for repeat, label in said.get(row, {}).items():
+                    code = scale.code(label)
+                    table[place, repeat] = np.nan if code < 0 else scale.numbers()[code]
+            made[judge] = table
+        return made
 
     def labels(self) -> list[str]:
         """The labels that occur, numbers in their order."""
         said = (*self.judges.values(), *self.people.values(), self.panel, self.truth)
-        there = {label for each in said for label in each.values() if label is not None} - self.abstaining
+        there = {label for each in said for label in each.values() if label is not None}
+        there |= {label for rows in self.again.values() for times in rows.values() for label in times.values()}
+        there -= self.abstaining
         numbers = [_number(label) for label in there]
         return sorted(there, key=(lambda label: _number(label) or 0.0) if None not in numbers else None)
 
@@ -174,72 +207,6 @@ def _ballot(by_name: Mapping[str, Ballot], name: str | None, number: int) -> Bal
     return by_name[name]
 
 
-def ballots_of_run(store: Store, record: RunRecord) -> tuple[list[Ballot], dict[str, Values]]:
-    """The votes of a run's rubric scorers, the truth of its task, and how the scores compare with it."""
-    entries = list(evidence_of(store, record))
-    keys = [key for key in scorer_keys(record) if any(_has_votes(entry, key) for entry in entries)]
-    if not keys:
-        raise SpecError(f"run {record.id} has no votes: no scorer of it is a rubric that judged something")
-    ballots: dict[str, Ballot] = {}
-    for entry in entries:
-        for key in keys:
-            if _has_votes(entry, key):
-                _read_entry(entry, key, f"{key}/" if len(keys) > 1 else "", ballots)
-    return list(ballots.values()), _score_values(entries, keys)
-
-
-def _has_votes(entry: Evidence, key: str) -> bool:
-    return key in entry.scores and isinstance(entry.scores[key].metadata.get("votes"), dict)
-
-
-def _read_entry(entry: Evidence, key: str, prefix: str, ballots: dict[str, Ballot]) -> None:
-    score = entry.scores[key]
-    row = f"{entry.sample_id}/{entry.trial}"
-    for name, votes in score.metadata["votes"].items():
-        ballot = ballots.setdefault(prefix + name, Ballot(prefix + name))
-        ballot.rows[row] = entry.sample_id
-        for vote in votes:
-            _read_vote(ballot, row, vote)
-        ballot.panel[row] = score.metadata.get(f"{name}_label") if name in score.values else None
-        if f"{name}_truth" in score.metadata:
-            ballot.truth[row] = score.metadata[f"{name}_truth"]
-
-
-def _read_vote(ballot: Ballot, row: str, vote: Mapping[str, Any]) -> None:
-    said = ballot.judges.setdefault(vote["judge_id"], {})
-    if vote.get("error") is not None or vote.get("backwards"):
-        # of a judge who was asked in both orders the first vote counts as what it says alone
-        return
-    if "verdict" in vote:
-        ballot.binary = True
-        said[row] = vote["verdict"]
-        return
-    label = vote.get("selected_label")
-    if vote.get("na") or label is None:
-        ballot.abstaining |= set() if label is None else {label}
-        said[row] = None
-        return
-    ballot.values[label] = float(vote.get("value", 0.0))
-    said[row] = label
-
-
-def _score_values(entries: Iterable[Evidence], keys: Sequence[str]) -> dict[str, Values]:
-    """How far the panel's and each judge's scores lie from the score of the truth."""
-    found: dict[str, list[tuple[str, float, float]]] = {}
-    for entry in entries:
-        for key in keys:
-            if key not in entry.scores or "truth_score" not in entry.scores[key].values:
-                continue
-            score, prefix = entry.scores[key], f"{key}/" if len(keys) > 1 else ""
-            truth = float(score.values["truth_score"])
-            by_judge = dict(score.metadata.get("judge_scores") or {})
-            named = {PANEL: score.values.get("score"), **(by_judge if len(by_judge) > 1 else {})}
-            for judge, number in named.items():
-                if number is not None:
-                    found.setdefault(prefix + judge, []).append((entry.sample_id, float(number), truth))
-    return {judge: score_errors(rows, judge) for judge, rows in found.items()}
-
-
 def score_errors(
     rows: Sequence[tuple[str, float, float]],
     judge: str,
@@ -256,37 +223,6 @@ def score_errors(
     errors = errors_between(said, truth, items, rng=rng, bounds=bounds, level=level)
     values = {"bias": errors.bias, "mae": errors.mae, "rmse": errors.rmse}
     return values | {name: correlation(said, truth, name, items, level=level) for name in CORRELATIONS}
-
-
-def scales_in(record: RunRecord) -> dict[str, Scale]:
-    """The scales that a run remembers of its rubrics, by the names of their votes."""
-    spec = orjson.loads(record.spec)
-    found: dict[str, list[Scale]] = {}
-    for prefix, sheet in _sheets(spec):
-        for name, scale in scales_of(sheet).items():
-            found.setdefault(prefix + name, []).append(scale)
-    return {name: scales[0] for name, scales in found.items() if all(each == scales[0] for each in scales)}
-
-
-def _sheets(spec: Mapping[str, Any]) -> Iterator[tuple[str, Sheet]]:
-    for rubric in spec.get("rubrics", ()):
-        yield "", Sheet(criteria=tuple(Criterion.model_validate(each) for each in rubric["criteria"]))
-    written = spec["task"].get("definition", {}).get("scorers", ())
-    rubrics = [each.get("rubric") if each.get("type") == "rubric" else None for each in written]
-    several = sum(each is not None for each in rubrics) > 1
-    for key, rubric in zip(spec["scorers"], rubrics, strict=False):
-        sheet = _inline(rubric)
-        if sheet is not None:
-            yield (f"{key}/" if several else ""), sheet
-
-
-def _inline(rubric: Any) -> Sheet | None:
-    """A rubric that stands in the task itself; one in a file of its own may have changed since."""
-    if rubric is None:
-        return None
-    if not isinstance(rubric, str):
-        return sheet_of(rubric)
-    return sheet_from_text(rubric) if "\n" in rubric or rubric.lstrip().startswith(("[", "{")) else None
 
 
 def scales_of(sheet: Sheet) -> dict[str, Scale]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from assay.judging.criteria import Criterion
@@ -10,8 +11,8 @@ from assay.judging.panel import report_of
 from assay.judging.reports import EnsembleEvaluationReport
 from assay.judging.rules import Judge, Rules
 from assay.judging.sheet import Sheet
-from assay.judging.total import value_of
-from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote, Vote
+from assay.judging.total import Scoring, total, value_of
+from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote, MultiChoiceVerdict, Verdict, Vote
 from assay.types import Failure, FailureKind, Score, ScoreValue
 
 STAGE = "score"
@@ -44,17 +45,23 @@ def outcome_of(
     totals = {"score": report.score, "raw_score": report.raw_score, "coverage": report.coverage}
     values: dict[str, ScoreValue] = {name: number for name, number in totals.items() if number is not None}
     metadata: dict[str, Any] = {}
+    unsnapped: dict[str, float] = {}
     for name, each in zip(value_names(sheet), report.report, strict=True):
         number = value_of(each.criterion, each.verdict)
         if number is not None:
             values[name] = number
         metadata[f"{name}_label"] = each.label
+        before_snapping = value_of(each.criterion, each.verdict, "continuous")
+        if before_snapping != number and before_snapping is not None:
+            unsnapped[name] = before_snapping
     metadata["votes"] = {
         name: [vote.model_dump(mode="json", exclude_defaults=True) for vote in each.votes]
         for name, each in zip(value_names(sheet), report.report, strict=True)
     }
     torn = [name for name, each in zip(value_names(sheet), report.report, strict=True) if each.order_sensitive]
     beside = _beside(report) | ({"order_sensitive": torn} if torn else {})
+    if unsnapped:
+        beside |= {"aggregated_values": unsnapped, "continuous_score": report.continuous_score}
     return Score(scorer=scorer, values=values, metadata={**metadata, **beside}, unsettled=unsettled)
 
 
@@ -68,6 +75,22 @@ def _beside(report: EnsembleEvaluationReport) -> dict[str, Any]:
         "sections": {name: section.model_dump() for name, section in report.sections.items()} or None,
         "warnings": list(report.warnings) or None,
     }
+
+
+def beside_truth(
+    score: Score, sheet: Sheet, verdicts: Sequence[Verdict], scoring: Scoring, *, words: int | None = None
+) -> Score:
+    """The score with what a person said of the submission: `truth_score` by the same rules, and a label a criterion."""
+    truth = total(sheet.criteria, verdicts, scoring, words=words).score
+    labels: dict[str, Any] = {
+        f"{name}_truth": verdict.selected_label if isinstance(verdict, MultiChoiceVerdict) else verdict.value
+        for name, verdict in zip(value_names(sheet), verdicts, strict=True)
+    }
+    if scoring.length_penalty is not None:
+        # scores of single judges lose nothing by the length, so neither does what they are compared with
+        labels["truth_before_length"] = total(sheet.criteria, verdicts, scoring).score
+    values = dict(score.values) if truth is None else {**score.values, "truth_score": truth}
+    return replace(score, values=values, metadata={**score.metadata, **labels})
 
 
 def report_from(

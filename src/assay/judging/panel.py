@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from assay.judging.attendance import absent, attendance
 from assay.judging.casting import Look, cast, error_vote, looks_at
@@ -14,7 +15,7 @@ from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationRep
 from assay.judging.rules import Judge, Rules
 from assay.judging.sheet import Sheet
 from assay.judging.total import LOW_COVERAGE, total
-from assay.judging.verdicts import Vote
+from assay.judging.verdicts import Vote, is_abstention
 from assay.judging.vote import (
     agreement_with,
     all_errors,
@@ -121,6 +122,9 @@ def report_of(
     if failed and not (rules.skip_failed and len(failed) < len(reports)):
         error = f"no judge could be asked about {', '.join(failed)}: {_first_error(reports)}"
         fields |= {"score": None, "raw_score": None, "reason": error}
+    elif any(_snapped(report) for report in reports):
+        unsnapped = replace(rules.scoring, score_value="continuous")
+        fields["continuous_score"] = total(seen, [report.verdict for report in reports], unsnapped, words=words).score
     return EnsembleEvaluationReport(
         report=tuple(reports),
         judge_scores=_judge_scores(seen, votes, judges, rules),
@@ -151,6 +155,12 @@ def criterion_report(criterion: Criterion, votes: Sequence[Vote], rules: Rules) 
         order_sensitive=order_sensitive(criterion, votes),
         note=decision.note,
     )
+
+
+def _snapped(report: EnsembleCriterionReport) -> bool:
+    """Does the panel's number lie between the options?"""
+    verdict = report.final_multi_choice_verdict
+    return verdict is not None and not is_abstention(verdict) and verdict.aggregated_value != verdict.value
 
 
 def _first_error(reports: Sequence[EnsembleCriterionReport]) -> str:

@@ -80,7 +80,10 @@ class EnsembleCriterionReport(CriterionReport):
 
 
 class EvaluationReport(Value):
-    """The score of a submission; None when the panel failed or too little could be assessed."""
+    """The score of a submission; None when the panel failed or too little could be assessed.
+
+    `continuous_score` is what it would be with every panel's mean in place of the nearest option.
+    """
 
     score: float | None
     raw_score: float | None
@@ -96,6 +99,7 @@ class EvaluationReport(Value):
     reason: str | None = None
     warnings: tuple[str, ...] = ()
     seed: int | None = None
+    continuous_score: float | None = None
 
 
 class EnsembleEvaluationReport(EvaluationReport):
@@ -127,4 +131,5 @@ def scored(score: RubricScore) -> dict[str, Any]:
         "sections": score.sections,
         "cannot_assess_count": score.cannot_assess_count,
         "reason": score.reason,
+        "continuous_score": score.score,
     }

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from assay.report.document import value_document
+from assay.report.panels import Redundant, noise_document
 from assay.report.text import clean, interval, remark
 from assay.stats.abstention import Abstentions
+from assay.stats.noise import Noise
 from assay.stats.people import HumanCeiling
 from assay.types import MetricValue
 
@@ -28,8 +30,18 @@ _TRUTH_ROWS = {
 }
 """What the terminal shows of a judge; JSON has the rest."""
 _BETWEEN_ROWS = {
-    "binary": ("agreement", "alpha_nominal", "fleiss_kappa", "ac1"),
-    "ordinal": ("agreement", "alpha_ordinal", "alpha_interval", "fleiss_kappa", "ac1", "ac2"),
+    "binary": ("agreement", "alpha_nominal", "fleiss_kappa", "ac1", "effective_judges"),
+    "ordinal": (
+        "agreement",
+        "alpha_ordinal",
+        "alpha_interval",
+        "fleiss_kappa",
+        "ac1",
+        "ac2",
+        "icc_single",
+        "icc_mean",
+        "effective_judges",
+    ),
     "nominal": ("agreement", "alpha_nominal", "fleiss_kappa", "ac1"),
 }
 
@@ -52,16 +64,21 @@ class AgainstTruth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Between:
-    """How far raters agree with each other: all of them, and every two."""
+    """How far raters agree with each other: all of them, every two, and the others without each in turn."""
 
     raters: tuple[str, ...]
     values: Values
     pairs: Mapping[tuple[str, str], Values]
+    without: Mapping[str, Values] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriterionAgreement:
-    """All that is known of the agreement on one criterion; what cannot be had is empty or None."""
+    """All that is known of the agreement on one criterion; what cannot be had is empty or None.
+
+    `given_to_all` is the one option that every item got: the criterion tells no items apart. `noise` is how much the
+    judges that were asked several times vary.
+    """
 
     name: str
     kind: str
@@ -72,6 +89,8 @@ class CriterionAgreement:
     between: Between | None = None
     people: Between | None = None
     ceilings: Mapping[str, HumanCeiling] = field(default_factory=dict)
+    noise: Mapping[str, Noise] = field(default_factory=dict)
+    given_to_all: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -79,7 +98,8 @@ class MetricsResult:
     """Agreement per criterion, per judge and overall; every number has an interval, or a reason why it is None.
 
     `overall` holds, by judge, `micro_accuracy` (all pairs pooled) and the `macro_` means over criteria; `defined`
-    says over how many. `between` holds the means of the agreement between judges. `scores` compares total scores.
+    says over how many. `between` holds the means of the agreement between judges. `scores` compares total scores with
+    those of the truth, `totals` those of the judges with each other. `redundant` are criteria that order items alike.
     """
 
     criteria: tuple[CriterionAgreement, ...]
@@ -87,6 +107,8 @@ class MetricsResult:
     defined: Mapping[str, Mapping[str, int]]
     between: Values
     scores: Mapping[str, Values] = field(default_factory=dict)
+    totals: Values = field(default_factory=dict)
+    redundant: tuple[Redundant, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, criterion: str) -> CriterionAgreement:
@@ -115,6 +137,8 @@ def agreement_document(result: MetricsResult) -> dict[str, Any]:
         "criteria_defined": {judge: dict(counts) for judge, counts in result.defined.items()},
         "between_judges": _values(result.between),
         "scores": {judge: _values(values) for judge, values in result.scores.items()},
+        "totals_between_judges": _values(result.totals),
+        "redundant_criteria": [pair.document() for pair in result.redundant],
         "notes": list(result.notes),
     }
 
@@ -136,6 +160,10 @@ def _criterion(each: CriterionAgreement) -> dict[str, Any]:
             made[name] = _between(between)
     if each.ceilings:
         made["human_ceiling"] = {name: _ceiling(ceiling) for name, ceiling in each.ceilings.items()}
+    if each.noise:
+        made["repeats"] = {name: noise_document(found) for name, found in each.noise.items()}
+    if each.given_to_all is not None:
+        made["given_to_all"] = each.given_to_all
     return made
 
 
@@ -154,7 +182,10 @@ def _against(judge: AgainstTruth) -> dict[str, Any]:
 
 def _between(between: Between) -> dict[str, Any]:
     pairs = [{"first": one, "second": other, **_values(found)} for (one, other), found in between.pairs.items()]
-    return {"raters": list(between.raters), "values": _values(between.values), "pairs": pairs}
+    made: dict[str, Any] = {"raters": list(between.raters), "values": _values(between.values), "pairs": pairs}
+    if between.without:
+        made["without"] = {name: _values(found) for name, found in between.without.items()}
+    return made
 
 
 def _ceiling(found: HumanCeiling) -> dict[str, Any]:
@@ -169,7 +200,8 @@ def agreement_table(result: MetricsResult) -> RenderableType:
     parts: list[RenderableType] = []
     for each in result.criteria:
         parts += _criterion_parts(each)
-    if len(result.criteria) > 1 or result.scores:
+    several = len(result.criteria) > 1 and (result.between or result.overall or result.redundant)
+    if several or result.scores or result.totals:
         parts += _overall_parts(result)
     parts += [Text(f"note: {clean(note)}", style="yellow") for note in result.notes]
     return Group(*parts)
@@ -191,8 +223,14 @@ def _criterion_parts(each: CriterionAgreement) -> Iterator[RenderableType]:
     for name, found in _told_apart(each.ceilings).items():
         rows = {"people with the others": found.ceiling, "this judge with the same": found.judge}
         _add(table, _titled("people", name), {**rows, "share of people matched": found.matched}, notes)
-    yield _trimmed(table)
-    yield from _below(notes)
+    if each.noise:
+        _add(table, "noise floor of repeats", {name: noise.floor for name, noise in each.noise.items()}, notes)
+    if each.given_to_all is not None:
+        label = clean(each.given_to_all, width=40)
+        yield Text(f"every item got {label}: this criterion tells none apart (--json has its numbers)", style="yellow")
+    elif table.row_count:
+        yield _trimmed(table)
+        yield from _below(notes)
     yield Text("")
 
 
@@ -209,6 +247,11 @@ def _overall_parts(result: MetricsResult) -> Iterator[RenderableType]:
         _add(table, _titled("truth", name), shown, notes)
     for name, values in _told_apart(result.scores).items():
         _add(table, _titled("score", name), values, notes)
+    if result.totals:
+        _add(table, "scores of the judges", result.totals, notes)
+    if result.redundant:
+        pairs = {f"{clean(pair.first)} ~ {clean(pair.second)}": pair.spearman for pair in result.redundant}
+        _add(table, "redundant criteria: spearman", pairs, notes)
     yield _trimmed(table)
     yield from _below(notes)
 
@@ -269,6 +312,10 @@ def _add_between(table: Table, title: str, between: Between, kind: str, notes: _
     for name in ("kappa", "kappa_quadratic") if kind == "ordinal" else ("kappa",):
         rows = {f"{called[one]} · {called[other]}": values[name] for (one, other), values in shown}
         _add(table, f"{name} of two", rows, notes)
+    if between.without:
+        measured = next(name for name in next(iter(between.without.values())) if name != "agreement")
+        rows = {f"without {called[name]}": values[measured] for name, values in between.without.items()}
+        _add(table, f"{measured} of the others", rows, notes)
     if called is numbers:
         notes.legend |= {f"{number} is {clean(name)}": None for name, number in numbers.items()}
 

@@ -21,12 +21,12 @@ from assay.engine.session import run_task
 from assay.errors import SpecError
 from assay.judging.attendance import absent, attendance
 from assay.judging.length import words_in
-from assay.judging.outcome import outcome_of, report_from
+from assay.judging.outcome import beside_truth, outcome_of, report_from
 from assay.judging.panel import grade
 from assay.judging.question import Submission
 from assay.judging.reports import TokenUsage, mean_of
 from assay.judging.rules import Judge, Rules
-from assay.judging.total import total
+from assay.judging.verdicts import read_verdict
 from assay.registry import Kind
 from assay.rubric.clients import connected, here
 from assay.rubric.config import EvalConfig
@@ -145,7 +145,7 @@ class EvalRunner:
             n_verdicts=len(graded),
             n_order_sensitive=sum(each.order_sensitive for each in graded),
             mean_score=next(iter(report.scorers[0].metrics[0].result.values.values())),
-            mean_continuous=_continuous(results, rules),
+            mean_continuous=mean_of([each.report.continuous_score for each in results if each.report is not None]),
             judge_failures={judge: (found.failed, found.asked) for judge, found in attended.items()},
             warnings=tuple(absent(attended)),
             store=location,
@@ -194,7 +194,13 @@ class _Panel(ScorerSpec):
             row=index,
         )
         report = await grade(ask, rubric.sheet, submission, self._judges, self._rules)
-        return outcome_of(report, rubric.sheet, self.type, keep_abstained=True)
+        outcome = outcome_of(report, rubric.sheet, self.type, keep_abstained=True)
+        truth = self._dataset[index].ground_truth
+        if isinstance(outcome, Failure) or truth is None:
+            return outcome
+        verdicts = [read_verdict(criterion, said) for criterion, said in zip(rubric.criteria, truth, strict=True)]
+        words = words_in(submission.text)
+        return beside_truth(outcome, rubric.sheet, verdicts, self._rules.scoring, words=words)
 
 
 async def _judged(settings: _Panel, rows: Rows, ask: Ask) -> Score | Failure:
@@ -261,6 +267,7 @@ def _row(dataset: RubricDataset, index: int) -> dict[str, Any]:
         "prompt": dataset.get_item_prompt(index),
         "reference_submission": dataset.get_item_reference_submission(index),
         "rubric": None if item.rubric is None else item.rubric.to_dict(),
+        "ground_truth": None if item.ground_truth is None else list(map(str, item.ground_truth)),
     }
     return {name: value for name, value in row.items() if value is not None}
 
@@ -286,15 +293,3 @@ def _loaded(name: str, dataset: LoadedDataset, scorer: LoadedScorer) -> LoadedTa
     return LoadedTask(
         task=task, document=document, dataset=dataset, solver=None, scorers=(scorer,), config={}, resolved={}
     )
-
-
-def _continuous(results: Sequence[ItemResult], rules: Rules) -> float | None:
-    """The mean score with every panel's mean in place of the nearest option."""
-    scoring = replace(rules.scoring, score_value="continuous")
-    scores: list[float | None] = []
-    for result in results:
-        if result.report is not None:
-            criteria = [each.criterion for each in result.report.report]
-            verdicts = [each.verdict for each in result.report.report]
-            scores.append(total(criteria, verdicts, scoring, words=words_in(result.item.submission)).score)
-    return mean_of(scores)

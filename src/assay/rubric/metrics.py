@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
 import orjson
 
-from assay.engine.agreement import ABSENT, Scale, Votes, agreement
+from assay.engine.agreement import agreement
+from assay.engine.panels import Totals
+from assay.engine.scale import ABSENT, Scale, Votes
 from assay.engine.votes import Ballot, score_errors
 from assay.errors import SpecError
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.length import LengthPenalty, words_in
 from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport
+from assay.judging.rules import Rules
 from assay.judging.total import ScoreValueRule, Scoring, total, value_of
-from assay.judging.verdicts import MultiChoiceJudgeVote, Verdict, Vote, abstained, chosen, is_abstention
+from assay.judging.verdicts import MultiChoiceJudgeVote, Verdict, Vote, abstained, chosen, is_abstention, look_of
+from assay.judging.vote import all_errors, decide
 from assay.report.agreement import PANEL, MetricsResult
 from assay.rubric.dataset import DataItem, RubricDataset, Truth
 from assay.rubric.grader import CriterionGrader
@@ -57,8 +61,12 @@ def compute_metrics(
     if not graded:
         raise SpecError("no item with a ground truth was graded")
     criteria = {content: table.votes() for content, table in tables.items() if table.ballot.judges}
-    scores = _scores(graded, _truths(tables, criteria), _scoring(result, grader), seed=seed, level=level)
-    return agreement(list(criteria.values()), scores=scores, notes=_notes(result), seed=seed, level=level)
+    truths, rules = _truths(tables, criteria), _rules(result, grader)
+    scores = _scores(graded, truths, rules, seed=seed, level=level)
+    totals = _judge_totals(graded, truths, rules)
+    return agreement(
+        list(criteria.values()), scores=scores, totals=totals, notes=_notes(result), seed=seed, level=level
+    )
 
 
 def _same_item(dataset: RubricDataset, index: int, graded: DataItem) -> DataItem:
@@ -87,12 +95,9 @@ class _Table:
 
     ballot: Ballot
     scale: Scale
-    numbers: dict[str, float] = field(default_factory=dict)
 
     def votes(self) -> Votes:
-        made = self.ballot.votes(self.scale)
-        numbers = np.array([self.numbers.get(row, np.nan) for row in self.ballot.rows], dtype=np.float64)
-        return replace(made, panel_values=numbers)
+        return self.ballot.votes(self.scale)
 
 
 def contents(criteria: Sequence[Criterion]) -> list[Content]:
@@ -148,16 +153,12 @@ def _add_report(table: _Table, row: str, each: EnsembleCriterionReport) -> None:
         table.ballot.panel[row] = _said(each.criterion, each.verdict)
         number = value_of(each.criterion, each.verdict, "continuous")
         if number is not None:
-            table.numbers[row] = number
-    for vote in each.votes:
-        said = table.ballot.judges.setdefault(vote.judge_id, {})
-        if _counts(vote):
-            said[row] = _said(each.criterion, _verdict(each.criterion, vote))
-
-
-def _counts(vote: Vote) -> bool:
-    """Not an error, and not the second vote of a judge who was asked in both orders."""
-    return not vote.is_error and not (isinstance(vote, MultiChoiceJudgeVote) and vote.backwards)
+            table.ballot.numbers[row] = number
+    for vote in sorted(each.votes, key=look_of):
+        table.ballot.judges.setdefault(vote.judge_id, {})
+        if not vote.is_error:
+            said = _said(each.criterion, _verdict(each.criterion, vote))
+            table.ballot.hear(vote.judge_id, row, said, repeat=vote.repeat)
 
 
 def _verdict(criterion: Criterion, vote: Vote) -> Verdict:
@@ -185,19 +186,21 @@ def _label(criterion: Criterion, truth: Truth) -> str | None:
     return None if option.na else option.label
 
 
-def _scoring(result: EvalResult, grader: CriterionGrader | None) -> Scoring:
-    """The rule by which the judges' scores were made."""
+def _rules(result: EvalResult, grader: CriterionGrader | None) -> Rules:
+    """The rules by which the judges' votes became scores."""
     if grader is not None:
-        return grader.rules.scoring
+        return grader.rules
     if not result.store:
-        return Scoring()
+        return Rules()
     store = open_store(result.store, create=False)
     try:
-        kept: dict[str, Any] = orjson.loads(find(store, result.run).spec)["rules"]["scoring"]
+        kept: dict[str, Any] = orjson.loads(find(store, result.run).spec)["rules"]
     finally:
         store.close()
-    penalty = kept.pop("length_penalty", None)
-    return Scoring(**kept, length_penalty=None if penalty is None else LengthPenalty(**penalty))
+    scoring = kept.pop("scoring")
+    penalty = scoring.pop("length_penalty", None)
+    made = Scoring(**scoring, length_penalty=None if penalty is None else LengthPenalty(**penalty))
+    return Rules(**{**kept, "few_shot": None}, scoring=made)
 
 
 Truths = Mapping[Content, Mapping[str, object]]
@@ -217,26 +220,27 @@ def _truths(tables: Mapping[Content, _Table], criteria: Mapping[Content, Votes])
 
 
 def _scores(
-    graded: Sequence[_Graded], truths: Truths, scoring: Scoring, *, seed: int, level: float
+    graded: Sequence[_Graded], truths: Truths, rules: Rules, *, seed: int, level: float
 ) -> dict[str, dict[str, MetricValue]]:
     """How far total scores lie from those of the truth; `rmse_continuous` is without snapping to options."""
     made: dict[str, dict[str, MetricValue]] = {}
-    bounds = (0.0, 1.0) if scoring.normalize else None
+    bounds = (0.0, 1.0) if rules.scoring.normalize else None
     for rule in get_args(ScoreValueRule):
         rows: dict[str, list[tuple[str, float, float]]] = {}
+        by_rule = replace(rules, scoring=replace(rules.scoring, score_value=rule))
         for each in graded:
-            for judge, said, truth in _totals(each, truths, replace(scoring, score_value=rule)):
+            for judge, said, truth in _totals(each, truths, by_rule):
                 rows.setdefault(judge, []).append((each.row, said, truth))
         for judge, pairs in rows.items():
             found = score_errors(pairs, f"{judge}/{rule}", bounds=bounds, level=level, seed=seed)
             if rule == "snapped":
                 made[judge] = found
-            elif judge in made:
+            elif judge == PANEL:
                 made[judge]["rmse_continuous"] = found["rmse"]
     return made
 
 
-def _totals(each: _Graded, truths: Truths, scoring: Scoring) -> Iterator[tuple[str, float, float]]:
+def _totals(each: _Graded, truths: Truths, rules: Rules) -> Iterator[tuple[str, float, float]]:
     """The score of the panel, and of every judge alone, beside the score of the truth by the same rule."""
     reports = each.report.report
     criteria = [report.criterion for report in reports]
@@ -244,15 +248,36 @@ def _totals(each: _Graded, truths: Truths, scoring: Scoring) -> Iterator[tuple[s
     words = words_in(each.item.submission)
     if None in true:
         return
-    truth = total(criteria, true, scoring, words=words).score
+    truth = total(criteria, true, rules.scoring, words=words).score
     said: dict[str, list[Verdict]] = {}
     if all(report.error is None for report in reports):
         said[PANEL] = [report.verdict for report in reports]
-    for report in reports:
-        for vote in report.votes:
-            if _counts(vote):
-                said.setdefault(vote.judge_id, []).append(_verdict(report.criterion, vote))
+    for judge in dict.fromkeys(vote.judge_id for report in reports for vote in report.votes):
+        own = [[vote for vote in report.votes if vote.judge_id == judge] for report in reports]
+        if all(votes and not all_errors(votes) for votes in own):
+            said[judge] = [
+                decide(criterion, votes, rules.strategy(criterion)).verdict
+                for criterion, votes in zip(criteria, own, strict=True)
+            ]
     for judge, verdicts in said.items():
-        score = total(criteria, verdicts, scoring, words=words).score if len(verdicts) == len(criteria) else None
+        score = total(criteria, verdicts, rules.scoring, words=words).score
         if score is not None and truth is not None:
             yield judge, score, truth
+
+
+def _judge_totals(graded: Sequence[_Graded], truths: Truths, rules: Rules) -> Totals | None:
+    """The score that each judge alone would give, for panels of several."""
+    rows: dict[str, dict[str, tuple[float, float]]] = {}
+    for each in graded:
+        found = {judge: (said, truth) for judge, said, truth in _totals(each, truths, rules) if judge != PANEL}
+        if found:
+            rows[each.row] = found
+    judges = list(dict.fromkeys(judge for found in rows.values() for judge in found))
+    if len(judges) < 2:
+        return None
+    nothing = (np.nan, np.nan)
+    return Totals(
+        items=np.arange(len(rows)),
+        table=np.array([[found.get(judge, nothing)[0] for judge in judges] for found in rows.values()]),
+        truth=np.array([next(iter(found.values()))[1] for found in rows.values()]),
+    )

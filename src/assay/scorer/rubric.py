@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -14,14 +13,14 @@ from pydantic import Field, field_validator, model_validator
 
 from assay.errors import SpecError
 from assay.judging.attendance import absent, attendance_in
-from assay.judging.outcome import outcome_of, value_names
+from assay.judging.outcome import beside_truth, outcome_of
 from assay.judging.panel import grade
 from assay.judging.question import Submission
 from assay.judging.rules import Calls, Judge, Rules, check_panel, with_twins
 from assay.judging.sheet import Sheet, sheet_from_file, sheet_from_text, sheet_of
 from assay.judging.shuffle import Shuffle
-from assay.judging.total import CannotAssess, ScoreValueRule, Scoring, total
-from assay.judging.verdicts import MultiChoiceVerdict, read_verdict
+from assay.judging.total import CannotAssess, ScoreValueRule, Scoring
+from assay.judging.verdicts import Verdict, read_verdict
 from assay.registry import Kind, Said
 from assay.scorer.common import SHARE, STAGE, TextScorer, looked_at
 from assay.spec.fields import Located, Settings, Template
@@ -121,15 +120,18 @@ class RubricScorer(TextScorer):
         made.__dict__.pop("rules", None)
         return made
 
-    def content_digest(self) -> str | None:
-        """A digest of the rubric, which may stand in a file of its own."""
+    def content(self) -> Mapping[str, Any]:
+        """The rubric, which may stand in a file of its own."""
         sheet: Sheet = self.rubric
-        document = {
+        return {
             "criteria": [criterion.model_dump(mode="json") for criterion in sheet.criteria],
             "sections": [section.model_dump() for section in sheet.sections],
             "guidelines": sheet.guidelines,
         }
-        return hashlib.sha256(orjson.dumps(document)).hexdigest()
+
+    def content_digest(self) -> str:
+        """A digest of the rubric."""
+        return hashlib.sha256(orjson.dumps(self.content())).hexdigest()
 
     def default_metrics(self) -> list[dict[str, Any]]:
         """The mean score."""
@@ -171,11 +173,11 @@ async def judge_by_rubric(settings: RubricScorer, rows: Rows, ask: Ask) -> Score
     outcome = outcome_of(report, sheet, settings.type)
     if isinstance(outcome, Failure) or truth is None:
         return outcome
-    return replace(outcome, values={**outcome.values, **truth[0]}, metadata={**outcome.metadata, **truth[1]})
+    return beside_truth(outcome, sheet, truth, settings.rules.scoring)
 
 
-def _truth(settings: RubricScorer, rows: Rows) -> tuple[dict[str, float], Mapping[str, Any]] | Failure | None:
-    """What a person said of the sample: `truth_score` by the rules of the panel, and a label a criterion."""
+def _truth(settings: RubricScorer, rows: Rows) -> list[Verdict] | Failure | None:
+    """What a person said of the sample, a verdict a criterion; None where the file does not say."""
     if settings.ground_truth is None:
         return None
     column = values(settings.ground_truth, rows, stage=STAGE)
@@ -185,15 +187,9 @@ def _truth(settings: RubricScorer, rows: Rows) -> tuple[dict[str, float], Mappin
     try:
         given = column.values[0]
         given = orjson.loads(given) if isinstance(given, str) else given
-        verdicts = [read_verdict(c, entry) for c, entry in zip(sheet.criteria, given, strict=True)]
+        return [read_verdict(criterion, entry) for criterion, entry in zip(sheet.criteria, given, strict=True)]
     except (ValueError, TypeError) as error:
         return Failure(stage=STAGE, kind="parse", detail=f"the ground truth does not fit the rubric: {error}")
-    score = total(sheet.criteria, verdicts, settings.rules.scoring).score
-    labels = {
-        f"{name}_truth": verdict.selected_label if isinstance(verdict, MultiChoiceVerdict) else verdict.value
-        for name, verdict in zip(value_names(sheet), verdicts, strict=True)
-    }
-    return ({} if score is None else {"truth_score": score}), labels
 
 
 def _absent(_settings: RubricScorer, said: Iterable[Said]) -> Mapping[str, Any] | None:

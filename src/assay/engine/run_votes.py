@@ -1,0 +1,186 @@
+"""The votes of a run: what its rubric scorers kept of every judge, beside the truth of its task."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import orjson
+
+from assay.engine.evidence import Evidence, evidence_of, scorer_keys
+from assay.engine.panels import Totals
+from assay.engine.scale import Scale
+from assay.engine.votes import Ballot, scales_of, score_errors
+from assay.errors import SpecError
+from assay.judging.criteria import Criterion, CriterionVerdict
+from assay.judging.sheet import Sheet, sheet_from_text, sheet_of
+from assay.report.agreement import PANEL, Values
+from assay.store.runs import RunRecord
+from assay.store.store import Store
+from assay.types import Score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunVotes:
+    """The votes of a run's rubric scorers, how total scores compare with the truth, and those of each judge alone."""
+
+    ballots: list[Ballot]
+    scores: Mapping[str, Values]
+    totals: Totals | None
+
+
+def votes_of_run(store: Store, record: RunRecord) -> RunVotes:
+    """All that a run's rubric scorers have said, with the truth of its task."""
+    entries = list(evidence_of(store, record))
+    keys = [key for key in scorer_keys(record) if any(_has_votes(entry, key) for entry in entries)]
+    if not keys:
+        raise SpecError(f"run {record.id} has no votes: no scorer of it is a rubric that judged something")
+    ballots: dict[str, Ballot] = {}
+    for entry in entries:
+        for key in keys:
+            if _has_votes(entry, key):
+                _read_entry(entry, key, f"{key}/" if len(keys) > 1 else "", ballots)
+    return RunVotes(
+        ballots=list(ballots.values()),
+        scores=_score_values(entries, keys),
+        totals=_totals(entries, keys[0]) if len(keys) == 1 else None,
+    )
+
+
+def _has_votes(entry: Evidence, key: str) -> bool:
+    return key in entry.scores and isinstance(entry.scores[key].metadata.get("votes"), dict)
+
+
+def _read_entry(entry: Evidence, key: str, prefix: str, ballots: dict[str, Ballot]) -> None:
+    score = entry.scores[key]
+    row = f"{entry.sample_id}/{entry.trial}"
+    for name, votes in score.metadata["votes"].items():
+        ballot = ballots.setdefault(prefix + name, Ballot(prefix + name))
+        ballot.rows[row] = entry.sample_id
+        for vote in votes:
+            _read_vote(ballot, row, vote)
+        ballot.panel[row] = score.metadata.get(f"{name}_label") if name in score.values else None
+        before_snapping = (score.metadata.get("aggregated_values") or {}).get(name, score.values.get(name))
+        if before_snapping is not None:
+            ballot.numbers[row] = float(before_snapping)
+        if f"{name}_truth" in score.metadata:
+            ballot.truth[row] = score.metadata[f"{name}_truth"]
+
+
+def _read_vote(ballot: Ballot, row: str, vote: Mapping[str, Any]) -> None:
+    judge, repeat = vote["judge_id"], int(vote.get("repeat", 0))
+    ballot.judges.setdefault(judge, {})
+    if vote.get("error") is not None:
+        return
+    if "verdict" in vote:
+        ballot.binary = True
+        word = vote["verdict"]
+        ballot.hear(judge, row, None if word == CriterionVerdict.CANNOT_ASSESS else word, repeat=repeat)
+        return
+    label = vote.get("selected_label")
+    if vote.get("na") or label is None:
+        ballot.abstaining |= set() if label is None else {label}
+        ballot.hear(judge, row, None, repeat=repeat)
+        return
+    ballot.values[label] = float(vote.get("value", 0.0))
+    ballot.hear(judge, row, label, repeat=repeat)
+
+
+def _score_values(entries: Sequence[Evidence], keys: Sequence[str]) -> dict[str, Values]:
+    """How far the panel's and each judge's scores lie from the score of the truth; the panel's also unsnapped."""
+    made = {judge: score_errors(rows, judge) for judge, rows in _beside_truth(entries, keys, _said).items()}
+    for judge, rows in _beside_truth(entries, keys, _unsnapped).items():
+        made[judge]["rmse_continuous"] = score_errors(rows, f"{judge}/continuous")["rmse"]
+    return dict(made)
+
+
+def _said(score: Score) -> dict[str, tuple[Any, Any]]:
+    """The score of the panel and of every judge, each with the score of the truth by the same rule."""
+    truth = score.values.get("truth_score")
+    by_judge = dict(score.metadata.get("judge_scores") or {})
+    alone = score.metadata.get("truth_before_length", truth)
+    judges = {judge: (number, alone) for judge, number in by_judge.items()} if len(by_judge) > 1 else {}
+    return {PANEL: (score.values.get("score"), truth), **judges}
+
+
+def _unsnapped(score: Score) -> dict[str, tuple[Any, Any]]:
+    number = score.metadata.get("continuous_score", score.values.get("score"))
+    return {PANEL: (number, score.values.get("truth_score"))}
+
+
+def _beside_truth(
+    entries: Sequence[Evidence], keys: Sequence[str], said: Callable[[Score], Mapping[str, tuple[Any, Any]]]
+) -> dict[str, list[tuple[str, float, float]]]:
+    """Item, score and score of the truth, by the name of who gave the score."""
+    found: dict[str, list[tuple[str, float, float]]] = {}
+    for entry in entries:
+        for key in keys:
+            if key not in entry.scores:
+                continue
+            prefix = f"{key}/" if len(keys) > 1 else ""
+            for judge, (number, truth) in said(entry.scores[key]).items():
+                if number is not None and truth is not None:
+                    found.setdefault(prefix + judge, []).append((entry.sample_id, float(number), float(truth)))
+    return found
+
+
+def _totals(entries: Sequence[Evidence], key: str) -> Totals | None:
+    """What each judge alone would give, for panels of several."""
+    scores = [(entry.sample_id, entry.scores[key]) for entry in entries if key in entry.scores]
+    alone = [dict(score.metadata.get("judge_scores") or {}) for _, score in scores]
+    judges = list(dict.fromkeys(judge for each in alone for judge in each))
+    if len(judges) < 2:
+        return None
+    numbers = {item: number for number, item in enumerate(dict.fromkeys(item for item, _ in scores))}
+    truth = [score.metadata.get("truth_before_length", score.values.get("truth_score")) for _, score in scores]
+    return Totals(
+        items=np.array([numbers[item] for item, _ in scores], dtype=np.int64),
+        table=np.array([[_number(each.get(judge)) for judge in judges] for each in alone], dtype=np.float64),
+        truth=np.array([_number(each) for each in truth], dtype=np.float64),
+    )
+
+
+def _number(given: Any) -> float:
+    return math.nan if given is None else float(given)
+
+
+def scales_in(record: RunRecord) -> dict[str, Scale]:
+    """The scales that a run remembers of its rubrics, by the names of their votes."""
+    spec = orjson.loads(record.spec)
+    found: dict[str, list[Scale]] = {}
+    for prefix, sheet in _sheets(spec):
+        for name, scale in scales_of(sheet).items():
+            found.setdefault(prefix + name, []).append(scale)
+    return {name: scales[0] for name, scales in found.items() if all(each == scales[0] for each in scales)}
+
+
+def _sheets(spec: Mapping[str, Any]) -> Iterator[tuple[str, Sheet]]:
+    for rubric in spec.get("rubrics", ()):
+        yield "", _sheet(rubric)
+    kept = spec.get("sheets", {})
+    if kept:
+        yield from ((f"{key}/" if len(kept) > 1 else "", _sheet(rubric)) for key, rubric in kept.items())
+        return
+    written = spec["task"].get("definition", {}).get("scorers", ())
+    rubrics = [each.get("rubric") if each.get("type") == "rubric" else None for each in written]
+    several = sum(each is not None for each in rubrics) > 1
+    for key, rubric in zip(spec["scorers"], rubrics, strict=False):
+        sheet = _inline(rubric)
+        if sheet is not None:
+            yield (f"{key}/" if several else ""), sheet
+
+
+def _sheet(rubric: Mapping[str, Any]) -> Sheet:
+    return Sheet(criteria=tuple(Criterion.model_validate(each, strict=False) for each in rubric["criteria"]))
+
+
+def _inline(rubric: Any) -> Sheet | None:
+    """A rubric that stands in the task itself, of runs that did not keep it by itself."""
+    if rubric is None:
+        return None
+    if not isinstance(rubric, str):
+        return sheet_of(rubric)
+    return sheet_from_text(rubric) if "\n" in rubric or rubric.lstrip().startswith(("[", "{")) else None

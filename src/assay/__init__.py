@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from assay.engine.compare import compare
     from assay.engine.result import Result
     from assay.errors import AssayError, Interrupted, Problem, RunError, SpecError
+    from assay.extend import metric, scorer
     from assay.types import Interval, MetricValue
 
 __version__ = "0.1.0"
@@ -31,8 +32,10 @@ __all__ = [
     "__version__",
     "check",
     "compare",
+    "metric",
     "run",
     "run_evaluation",
+    "scorer",
 ]
 
 _HOMES = {
@@ -46,8 +49,10 @@ _HOMES = {
     "SpecError": "errors",
     "check": "engine.api",
     "compare": "engine.compare",
+    "metric": "extend",
     "run": "engine.api",
     "run_evaluation": "engine.api",
+    "scorer": "extend",
 }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, get_args, overload
 
 from assay.errors import SpecError
@@ -109,6 +111,20 @@ class Shelf(Mapping[str, Kind]):
 
     def __len__(self) -> int:
         return len(self._kinds)
+
+
+def also_decorates(room: str, decorator: str) -> None:
+    """Let a room be called like the decorator of the same name: `@assay.scorer` and `assay.scorer.exact` both work.
+
+    Python gives a package the attribute of its submodule as soon as that is imported, which would hide the decorator.
+    """
+
+    class Room(ModuleType):
+        def __call__(self, *given: Any, **named: Any) -> Any:
+            module, _, name = decorator.partition(":")
+            return getattr(import_module(module), name)(*given, **named)
+
+    sys.modules[room].__class__ = Room
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.options import FILE, config_values, json_option, shown
+from assay.cli.options import FILE, config_values, json_option, plugin_option, shown
 
 if TYPE_CHECKING:
     from assay.engine.checking import Checked
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     help="Set a parameter of the task's config_spec.",
 )
 @click.option("--allow-outside", is_flag=True, help="Let files lie outside the project folder.")
+@plugin_option
 @json_option
 def command(
     paths: tuple[Path, ...], *, model: str | None, config: dict[str, str], allow_outside: bool, as_json: bool

@@ -67,6 +67,25 @@ def code_options(function: Function) -> Function:
     return function
 
 
+def plugin_option(function: Function) -> Function:
+    """Modules whose scorers and metrics files may name; handed on by the variable, as child processes need it too."""
+
+    def take(ctx: click.Context, parameter: click.Parameter, modules: tuple[str, ...]) -> None:
+        before = os.environ.get("ASSAY_PLUGINS", "")
+        if modules:
+            os.environ["ASSAY_PLUGINS"] = ",".join(filter(None, (before, *modules)))
+            ctx.call_on_close(lambda: os.environ.__setitem__("ASSAY_PLUGINS", before))
+
+    return click.option(
+        "--plugin",
+        multiple=True,
+        callback=take,
+        expose_value=False,
+        metavar="MODULE",
+        help="A Python module with scorers and metrics of your own; or the variable ASSAY_PLUGINS.",
+    )(function)
+
+
 def json_option(function: Function) -> Function:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, for machines.")(function)
 

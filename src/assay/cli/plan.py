@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.options import FILE, config_values, console, json_option, store_option
+from assay.cli.options import FILE, config_values, console, json_option, plugin_option, store_option
 
 if TYPE_CHECKING:
     from assay.engine.planning import Precision, RunPlan
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
 @click.option("--allow-outside", is_flag=True, help="Let files lie outside the project folder.")
 @store_option
+@plugin_option
 @json_option
 def command(file: Path, *, as_json: bool, store: str | None, **given: Any) -> None:
     """Say what `assay run FILE` would do and cost, before anything is spent.

@@ -14,6 +14,7 @@ from assay.cli.options import (
     find_store,
     json_option,
     max_failures_option,
+    plugin_option,
     store_option,
 )
 
@@ -31,6 +32,7 @@ from assay.cli.options import (
 @max_failures_option
 @code_options
 @store_option
+@plugin_option
 @json_option
 def command(
     run: str, task: Path, *, config: dict[str, str], max_failures: float, store: str | None, as_json: bool, **code: Any

@@ -16,6 +16,7 @@ from assay.cli.options import (
     json_option,
     max_failures_option,
     money,
+    plugin_option,
     shown,
     store_option,
 )
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
 @click.option("--gate", is_flag=True, help="Exit with 1 when a policy of the run file fails.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @store_option
+@plugin_option
 @json_option
 def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, gate: bool, **given: Any) -> int:
     """Run the task, evaluation or run file FILE and print its numbers with their intervals.

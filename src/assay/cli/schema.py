@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import click
 
+from assay.cli.options import plugin_option
+
 
 @click.command("schema")
 @click.argument("kind", type=click.Choice(["task", "dataset"]), default="task")
+@plugin_option
 def command(kind: str) -> None:
     """Print the JSON Schema of task or dataset files, so that an editor completes and checks them.
 

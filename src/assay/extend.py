@@ -1,0 +1,238 @@
+"""Scorers and metrics of your own: a function becomes a Kind that files can name.
+
+Trusted code, unlike snippets in task files: it is installed or named by hand (`--plugin MODULE`) and runs in process.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, get_type_hints, overload
+
+from pydantic import create_model
+
+from assay.errors import SpecError
+from assay.metric.columns import FieldMetric, numbers
+from assay.metric.context import Context
+from assay.metric.table import Table
+from assay.registry import Kind
+from assay.scorer.common import ReplyScorer, replies
+from assay.spec.fields import ScorerSpec, Template
+from assay.stats.interval import no_interval
+from assay.template import texts
+from assay.types import Column, Failure, MetricResult, MetricValue, Rows, ScoreColumns
+
+Function = Callable[..., Any]
+_PLAIN = (bool, int, float, list, dict)
+
+
+@overload
+def scorer(function: Function) -> Kind: ...
+
+
+@overload
+def scorer(
+    *, name: str | None = None, range: tuple[float, float] | None = None, fields: tuple[str, ...] | None = None
+) -> Callable[[Function], Kind]: ...
+
+
+def scorer(
+    function: Function | None = None,
+    *,
+    name: str | None = None,
+    range: tuple[float, float] | None = None,  # noqa: A002 - the user's word for it
+    fields: tuple[str, ...] | None = None,
+) -> Kind | Callable[[Function], Kind]:
+    """A scorer from a function of one sample; `type: <its name>` in a task file names it.
+
+    A parameter `answer` is the model's reply, `sample` the row; any other text parameter is a template that the file
+    gives, and one with a default that is no text is a plain setting. The function returns a number, or several by name;
+    `range` says between which bounds they lie, `fields` names them when there are several. What it raises is a failure
+    of that sample.
+
+    >>> @scorer(range=(0, 1))
+    ... def shouts(answer: str) -> float:
+    ...     "Is the reply all capitals?"
+    ...     return float(answer.isupper())
+    >>> shouts.name, shouts.values
+    ('shouts', ('shouts',))
+    """
+
+    def made(given: Function) -> Kind:
+        called = name or given.__name__
+        names = fields or (called,)
+        provided = [each for each in _parameters(given) if each in ("answer", "sample")]
+        base = _reply_scorer(names) if "answer" in provided else _scorer(names)
+        settings = _settings(given, called, base, provided)
+        return Kind(
+            settings=settings,
+            function=lambda settings, rows: _scored(given, names, settings, rows),
+            values=names,
+            ranges={} if range is None else dict.fromkeys(names, (float(range[0]), float(range[1]))),
+        )
+
+    return made if function is None else made(function)
+
+
+@overload
+def metric(function: Function) -> Kind: ...
+
+
+@overload
+def metric(*, name: str | None = None) -> Callable[[Function], Kind]: ...
+
+
+def metric(function: Function | None = None, *, name: str | None = None) -> Kind | Callable[[Function], Kind]:
+    """A metric from a function of all values of a field; `type: <its name>` with `field` names it.
+
+    The first parameter is the list of numbers; others need a default and are settings. The function returns a number,
+    several by name, or None where it is undefined. Its values have no interval.
+
+    >>> @metric
+    ... def width(values: list[float]) -> float:
+    ...     "The greatest value minus the least."
+    ...     return max(values) - min(values)
+    >>> width.name
+    'width'
+    """
+
+    def made(given: Function) -> Kind:
+        called = name or given.__name__
+        first, *_ = [*_parameters(given), ""]
+        if not first:
+            raise SpecError(f"the metric {called} takes no values: its first parameter is the list of numbers")
+        settings = _settings(given, called, FieldMetric, [first])
+        return Kind(
+            settings=settings, function=lambda settings, table, context: _measured(given, settings, table, context)
+        )
+
+    return made if function is None else made(function)
+
+
+def _parameters(function: Function) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
+
+
+def _settings(function: Function, called: str, base: type[Any], provided: list[str]) -> type[Any]:
+    """The settings of a kind: the parameters that a file must or may give."""
+    hints = get_type_hints(function)
+    wanted: dict[str, Any] = {"type": (Literal[called], ...)}
+    for name, parameter in _parameters(function).items():
+        if name in provided:
+            continue
+        if name in base.model_fields:
+            raise SpecError(f'{called}: a parameter cannot be called "{name}": every {_sort(base)} has such a field')
+        has_default = parameter.default is not inspect.Parameter.empty
+        kind = hints.get(name, type(parameter.default) if has_default else str)
+        if kind in _PLAIN or getattr(kind, "__origin__", None) in _PLAIN or issubclass(base, FieldMetric):
+            wanted[name] = (kind, parameter.default if has_default else ...)
+        else:
+            wanted[name] = (Template, Template(parameter.default) if has_default else ...)
+    model: type[Any] = create_model(called.title().replace("_", ""), __base__=base, **wanted)
+    model.__doc__ = inspect.getdoc(function) or f"A {_sort(base)} of your own."
+    return model
+
+
+def _sort(base: type[Any]) -> str:
+    return "metric" if issubclass(base, FieldMetric) else "scorer"
+
+
+def _means(names: tuple[str, ...]) -> list[dict[str, Any]]:
+    return [{"type": "mean", "field": each, "name": each} for each in names]
+
+
+def _reply_scorer(names: tuple[str, ...]) -> type[ScorerSpec]:
+    class OfReply(ReplyScorer):
+        """A scorer that looks at the reply; its default is the mean of every value."""
+
+        def default_metrics(self) -> list[dict[str, Any]]:
+            return _means(names)
+
+    return OfReply
+
+
+def _scorer(names: tuple[str, ...]) -> type[ScorerSpec]:
+    class OfSample(ScorerSpec):
+        """A scorer that looks at the sample; its default is the mean of every value."""
+
+        def default_metrics(self) -> list[dict[str, Any]]:
+            return _means(names)
+
+    return OfSample
+
+
+def _scored(function: Function, names: tuple[str, ...], settings: Any, rows: Rows) -> ScoreColumns:
+    """Score row by row; whatever the function raises is a failure of its row."""
+    columns = dict(_columns(function, settings, rows))
+    failures = {place: failure for column in columns.values() for place, failure in column.failures.items()}
+    values: dict[str, list[Any]] = {each: [None] * len(rows) for each in names}
+    for place in range(len(rows)):
+        if place in failures:
+            continue
+        try:
+            found = _by_name(function(**{name: column.values[place] for name, column in columns.items()}), names)
+        # the boundary to foreign code: whatever goes wrong in it belongs to this row
+        except Exception as error:
+            failures[place] = Failure(stage="score", kind="code", detail=f"{type(error).__name__}: {error}")
+            continue
+        for each, value in found.items():
+            values[each][place] = value
+    return ScoreColumns(values=values, failures=dict(sorted(failures.items())))
+
+
+def _columns(function: Function, settings: Any, rows: Rows) -> Iterator[tuple[str, Column]]:
+    for name in _parameters(function):
+        if name == "answer":
+            yield name, Column(values=replies(settings, rows))
+        elif name == "sample":
+            yield name, Column(values=list(rows.samples))
+        else:
+            value = getattr(settings, name)
+            yield name, texts(value, rows) if isinstance(value, Template) else Column(values=[value] * len(rows))
+
+
+def _by_name(found: Any, names: tuple[str, ...]) -> dict[str, float | str]:
+    given = found if isinstance(found, Mapping) else {names[0]: found}
+    made: dict[str, float | str] = {}
+    for name, value in given.items():
+        if name not in names:
+            raise ValueError(f'gave a value "{name}", but only {", ".join(names)} are declared')
+        if value is None:
+            continue
+        if isinstance(value, str):
+            made[name] = value
+        elif math.isfinite(float(value)):
+            made[name] = float(value)
+        else:
+            raise ValueError(f'the value "{name}" is {value}')
+    return made
+
+
+def _measured(function: Function, settings: Any, table: Table, context: Context) -> MetricResult:
+    found = numbers(table, settings.field)
+    counts = found.counts
+    column = found.columns[0] if counts is None else found.columns[0].repeat(counts)
+    first, *others = _parameters(function)
+    n = len(column)
+    if not n:
+        nothing = MetricValue(value=None, n=0, reason="no sample has a value")
+        return MetricResult(values={settings.value_name(settings.type): nothing}, n_excluded=found.n_excluded)
+    try:
+        result = function(**{first: column.tolist()}, **{name: getattr(settings, name) for name in others})
+    # the boundary to foreign code: a metric that fails is undefined, with the reason
+    except Exception as error:
+        result, reason = None, f"{type(error).__name__}: {error}"
+    else:
+        reason = "the function gave None"
+    given = result if isinstance(result, Mapping) else {settings.value_name(settings.type): result}
+    interval = no_interval("no interval for a metric of your own", level=context.level)
+    return MetricResult(
+        values={
+            name: MetricValue(value=None, n=n, reason=reason)
+            if value is None or not math.isfinite(value)
+            else MetricValue(value=float(value), n=n, interval=interval)
+            for name, value in given.items()
+        },
+        n_excluded=found.n_excluded,
+    )

@@ -1,0 +1,110 @@
+"""Scorers and metrics from functions: settings from parameters, failures that stay failures."""
+
+import pytest
+
+import assay
+from assay.errors import SpecError
+from assay.registry import Kind
+
+PLUGIN = """
+import assay
+
+@assay.scorer(range=(0, 1))
+def closer(answer: str, truth: str, weight: float = 1.0) -> float:
+    "Does the reply begin like the truth?"
+    if answer == "broken":
+        raise ValueError("cannot read this")
+    return weight * float(answer[:1] == truth[:1])
+
+@assay.scorer(fields=("words", "letters"))
+def size(sample: dict) -> dict:
+    "How long the row is."
+    return {"words": len(sample["reply"].split()), "letters": len(sample["reply"])}
+
+@assay.metric
+def width(values: list[float], power: int = 1) -> float:
+    "The greatest value minus the least."
+    return (max(values) - min(values)) ** power
+"""
+
+TASK = """
+key: t
+display_name: T
+definition:
+  dataset: {source: {type: inline_samples, samples: [
+    {reply: yes sir, truth: yes}, {reply: no, truth: yes}, {reply: broken, truth: b}]}}
+  solver: {type: pass_through_solver, trace_column: reply}
+  scorers:
+    - {type: closer, truth: "{{ sample.truth }}", weight: 0.5}
+    - {type: size, metrics: [{type: width, field: letters, power: 2}, {type: mean, field: words}]}
+"""
+
+
+@pytest.fixture
+def plugged(project):
+    project.write("mine.py", PLUGIN)
+    project.write("task.yaml", TASK.replace("truth: yes", 'truth: "yes"').replace("reply: no", 'reply: "no"'))
+    return project
+
+
+def test_functions_become_scorers_and_metrics_that_files_can_name(plugged):
+    shown = plugged.assay("run", "task.yaml", "--plugin", "mine", "--json", "--max-failures", "1")
+    assert shown.code == 0, shown.err
+    closer, size = shown.json["scorers"]
+    mean = closer["metrics"][0]["values"]["closer"]
+    assert (mean["value"], mean["n"]) == (0.25, 2)
+    assert mean["method"] == "wilson_effective"
+    width, words = size["metrics"]
+    assert width["values"]["letters_width"]["value"] == (len("yes sir") - len("no")) ** 2
+    assert "no interval" in width["values"]["letters_width"]["caveat"]
+    assert words["values"]["words_mean"]["value"] == pytest.approx(4 / 3)
+
+
+def test_what_a_function_raises_is_a_failure_of_its_sample(plugged):
+    shown = plugged.assay("run", "task.yaml", "--plugin", "mine", "--json")
+    assert shown.code == 3
+    assert shown.json["failures"] == {"code": 1}
+    found = plugged.assay("samples", "--failed", "--json", ASSAY_PLUGINS="mine").lines
+    assert found[0]["failures"][0]["detail"] == "ValueError: cannot read this"
+
+
+def test_a_plug_in_by_variable_and_in_the_schema(plugged):
+    assert plugged.assay("check", "task.yaml", ASSAY_PLUGINS="mine").code == 0
+    assert '"closer"' in plugged.assay("schema", "--plugin", "mine").out
+
+
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("nowhere", 'the plug-in "nowhere" could not be loaded: No module named'),
+        ("json", 'the plug-in "json" could not be loaded: it holds no scorer'),
+    ],
+)
+def test_a_plug_in_that_is_none_is_named(plugged, module, words):
+    shown = plugged.assay("run", "task.yaml", "--plugin", module)
+    assert shown.code == 2
+    assert words in shown.err
+
+
+def test_a_missing_or_unknown_setting_is_found_before_the_run(plugged):
+    plugged.write("task.yaml", TASK.replace('truth: "{{ sample.truth }}"', "thruth: x"))
+    shown = plugged.assay("run", "task.yaml", "--plugin", "mine")
+    assert shown.code == 2
+    assert 'unknown field "thruth" in closer; did you mean "truth"?' in shown.err
+
+
+def test_a_name_of_ones_own():
+    kind = assay.scorer(name="loud")(lambda answer: 1.0)
+    assert isinstance(kind, Kind)
+    assert (kind.name, kind.summary) == ("loud", "A scorer of your own.")
+    assert assay.metric(name="most")(lambda values: max(values)).name == "most"
+
+
+def test_a_parameter_that_every_scorer_has_is_refused():
+    with pytest.raises(SpecError, match='a parameter cannot be called "purpose"'):
+        assay.scorer(lambda answer, purpose: 1.0)
+
+
+def test_a_metric_needs_values():
+    with pytest.raises(SpecError, match="takes no values"):
+        assay.metric(lambda: 1.0)

@@ -319,6 +319,54 @@ definition:
     assert done.json["scorers"][1]["metrics"][0]["values"]["n_mean"]["value"] == 6.0
 
 
+SOLVER = """
+key: led
+display_name: Led by code
+definition:
+  dataset: {source: {type: local, file_path: data.jsonl}}
+  solver:
+    type: python
+    run_solver_snippet: |
+      async def run_solver(sample, model, trace):
+          if sample.question == "Question 3?":
+              raise ValueError("not this one")
+          trace.append_user_message(sample.question)
+          trace.add_model_response(await model.predict(trace.items))
+          trace.append_user_message("Are you sure?")
+          trace.add_model_response(await model.predict(trace.items))
+    sampling: {temperature: 0}
+  scorers:
+    - type: python
+      compute_scores_snippet: |
+        def compute_scores(sample, solver_output):
+            return {"turns": len(solver_output.trace.turns)}
+      metrics: [{type: mean, field: turns}]
+"""
+
+
+def test_code_leads_conversations_that_are_paid_for_once(live, loopback):
+    project = live(20, task=SOLVER)
+    refused = project.assay("run", "task.yaml", "--model", "stub")
+    assert refused.code == 2
+    assert "run_solver" in refused.err
+    flags = ["--model", "stub", "--json", "--allow-code"]
+    done = project.assay("run", "task.yaml", *flags)
+    assert done.code == 0, done.err
+    assert done.json["failures"] == {"code": 1}
+    assert done.json["scorers"][0]["metrics"][0]["values"]["turns_mean"]["value"] == 2.0
+    asked = loopback.stats()["served"]
+    assert asked == 38
+    assert float(done.json["cost_usd"]) > 0
+    again = project.assay("run", "task.yaml", *flags, "--limit", "10")
+    assert again.json["n_cached"] == 9
+    assert loopback.stats()["served"] == asked
+    failure = project.assay("samples", "--failed", "--json").lines[0]["failures"][0]
+    assert (failure["stage"], failure["kind"]) == ("solve", "code")
+    assert failure["detail"].splitlines()[1] == "  task.yaml:11 in run_solver"
+    plan = project.assay("plan", "task.yaml", "--model", "stub", "--limit", "5", "--json")
+    assert plan.json["models"][0]["calls"] == 5
+
+
 def test_python_programs_may_allow_code_too(code, monkeypatch):
     import assay
 

@@ -19,7 +19,7 @@ from assay.model.client import CallError
 from assay.model.connect import Connection
 from assay.model.key import call_key, canonical, endpoint_prefix
 from assay.model.limit import estimate_tokens
-from assay.spec import LoadedScorer
+from assay.spec import LoadedScorer, LoadedSolver
 from assay.store import evidence, runs
 from assay.store.calls import reply_tokens
 from assay.store.store import Store
@@ -196,7 +196,7 @@ async def _ask_once(work: Work, occurrences: Occurrences, cell: Cell) -> None:
     solver = work.solver
     if solver is not None and solver.kind.live:
         try:
-            solution = await solver.kind.function(solver.settings, rows, ask)
+            solution = await _solved(solver, rows, ask, cell)
         except CallError:
             solution = _stand_in(cell)
         if isinstance(solution, Failure):
@@ -214,6 +214,15 @@ async def _ask_once(work: Work, occurrences: Occurrences, cell: Cell) -> None:
                 await scorer.kind.function(scorer.settings, judged, ask)
             except CallError:
                 continue
+
+
+async def _solved(solver: LoadedSolver, rows: Rows, ask: CellAsk, cell: Cell) -> Solution | Failure:
+    """What the solver makes of the cell; code is not run to plan: one question as long as the sample stands for it."""
+    if not solver.kind.code:
+        solution: Solution | Failure = await solver.kind.function(solver.settings, rows, ask)
+        return solution
+    await ask(Request(messages=({"type": "message", "role": "user", "content": cell.text},)))
+    return _stand_in(cell)
 
 
 def _stand_in(cell: Cell) -> Solution:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -16,6 +18,7 @@ import orjson
 from assay.sandbox.linux import Limits
 from assay.sandbox.process import Worker, WorkerLost
 from assay.sandbox.program import Broke, Program, Result
+from assay.sandbox.talk import Answer, Talks
 
 SLICE_ROWS = 500
 SLICE_BYTES = 4_000_000
@@ -24,6 +27,8 @@ PATIENCE_S = 0.2
 """A second worker joins when a batch takes longer than this: starting one costs half as much."""
 MOST_LOST = 25
 """After so many workers lost in a row, with no call that ended well, the rest is not tried any more."""
+CONVERSATIONS = 1_000
+"""A process that holds conversations may use this many times the CPU of one that does not."""
 WHOLE_RUN = 10
 """A call over all samples of a run may take this many times as long as one over one sample."""
 
@@ -45,6 +50,7 @@ class Sandbox:
         self._alive: set[Worker] = set()
         self._lost: dict[Program, int] = {}
         self._broken: dict[Program, str] = {}
+        self._talks: dict[Program, Talks] = {}
         # the kernel ends a worker when the thread that started it ends: this one lives as long as the sandbox
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="assay-start")
         self._helpers = ThreadPoolExecutor(MOST_WIDE, thread_name_prefix="assay-code")
@@ -60,6 +66,8 @@ class Sandbox:
 
     def close(self) -> None:
         """End every worker."""
+        for talks in self._talks.values():
+            talks.end()
         with self._lock:
             workers, self._alive = self._alive, set()
             self._idle.clear()
@@ -102,6 +110,16 @@ class Sandbox:
             each.result()
         return results
 
+    async def converse(self, program: Program, row: Any, answer: Answer) -> Result:
+        """A conversation that the program leads: `answer` is asked for the reply to each list of items."""
+        if program not in self._talks:
+
+            async def start() -> Worker | Broke:
+                return await asyncio.to_thread(self._taken, program)
+
+            self._talks[program] = Talks(start, most_s=self._limits.call_s, width=self._width)
+        return await self._talks[program].converse(row, answer)
+
     def _slice(self, program: Program, rows: Sequence[bytes], *, most_s: float) -> list[Result]:
         """The results of some rows, however many workers that takes."""
         results: list[Result] = []
@@ -138,7 +156,11 @@ class Sandbox:
             idle = self._idle.setdefault(program, [])
             if idle:
                 return idle.pop()
-        worker = self._starter.submit(Worker, program, self._limits, trusted=self._trusted).result()
+        limits = self._limits
+        if program.shape == "conversation":
+            # many conversations share the process: none may be blamed for what all have used
+            limits = replace(limits, cpu_s=limits.cpu_s * CONVERSATIONS)
+        worker = self._starter.submit(Worker, program, limits, trusted=self._trusted).result()
         with self._lock:
             self._alive.add(worker)
         worker.start()

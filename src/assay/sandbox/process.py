@@ -55,7 +55,7 @@ class Worker:
         self.cpu_s = 0.0
         with tempfile.TemporaryFile() as status:
             status.truncate(STATUS_BYTES)
-            self._board = mmap.mmap(status.fileno(), STATUS_BYTES)
+            self.board = mmap.mmap(status.fileno(), STATUS_BYTES)
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter, our own words
                 [sys.executable, "-I", "-X", "utf8", "-c", _BOOT, str(_PACKAGES), str(status.fileno())],
                 stdin=subprocess.PIPE,
@@ -68,9 +68,9 @@ class Worker:
             )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._to, self._from = self._process.stdin.fileno(), self._process.stdout.fileno()
-        os.set_blocking(self._to, False)
-        os.set_blocking(self._from, False)
+        self.to, self.origin = self._process.stdin.fileno(), self._process.stdout.fileno()
+        os.set_blocking(self.to, False)
+        os.set_blocking(self.origin, False)
         self._boot = {
             "program": program.document(),
             "limits": asdict(limits),
@@ -98,14 +98,14 @@ class Worker:
 
         def received(message: Any) -> bool:
             self.cpu_s = float(message["cpu"])
-            take([_result(entry) for entry in message["results"]])
+            take([result_of(entry) for entry in message["results"]])
             return bool(message["done"])
 
         self._exchange(b'{"rows":[' + b",".join(rows) + b"]}", received, most_s=most_s)
 
     def _exchange(self, content: bytes, received: Callable[[Any], bool], *, most_s: float) -> Any:
         """Send a message and hand over replies until one is the last; WorkerLost when that does not happen."""
-        STATUS.pack_into(self._board, 0, 0)
+        STATUS.pack_into(self.board, 0, 0)
         try:
             return self._pump(memoryview(framed(content)), received, most_s)
         except FrameError as error:
@@ -113,42 +113,43 @@ class Worker:
         except (ValueError, LookupError, TypeError, RecursionError):
             detail = "the worker sent what is no result"
         self.end()
-        raise WorkerLost(detail, STATUS.unpack_from(self._board)[0])
+        raise WorkerLost(detail, STATUS.unpack_from(self.board)[0])
 
     def _pump(self, rest: memoryview, received: Callable[[Any], bool], most_s: float) -> Any:
         """Write and read as the pipes allow; the time starts anew with every row."""
         poller = select.poll()
-        poller.register(self._from, select.POLLIN)
-        poller.register(self._to, select.POLLOUT)
+        poller.register(self.origin, select.POLLIN)
+        poller.register(self.to, select.POLLOUT)
         row, since = 0, time.monotonic()
         while True:
             for descriptor, _ in poller.poll(TICK_MS):
-                if descriptor == self._from:
-                    for message in self._read():
+                if descriptor == self.origin:
+                    for message in self.read():
                         if received(message):
                             return message
                     continue
-                rest = self._write(rest)
+                rest = self.write(rest)
                 if not rest:
-                    poller.unregister(self._to)
-            at, now = STATUS.unpack_from(self._board)[0], time.monotonic()
+                    poller.unregister(self.to)
+            at, now = STATUS.unpack_from(self.board)[0], time.monotonic()
             if at != row:
                 row, since = at, now
             elif now - since > most_s:
                 raise FrameError(f"took longer than {most_s:g} s")
 
-    def _write(self, rest: memoryview) -> memoryview:
+    def write(self, rest: memoryview) -> memoryview:
+        """Send as much as the pipe takes; gives what is left. A FrameError when nobody reads."""
         try:
-            return rest[os.write(self._to, rest[: 1 << 20]) :]
+            return rest[os.write(self.to, rest[: 1 << 20]) :]
         except BlockingIOError:
             return rest
         except OSError:
             raise FrameError(self._how_it_ended()) from None
 
-    def _read(self) -> list[Any]:
-        """The messages that are complete by now."""
+    def read(self) -> list[Any]:
+        """The messages that are complete by now. A FrameError when there will be no more."""
         try:
-            data = os.read(self._from, 1 << 20)
+            data = os.read(self.origin, 1 << 20)
         except BlockingIOError:
             return []
         if not data:
@@ -192,7 +193,8 @@ def _loaded(content: bytes) -> Any:
         return json.loads(content)
 
 
-def _result(entry: Any) -> Result:
+def result_of(entry: Any) -> Result:
+    """How a call ended, as the worker tells it."""
     done, value, *printed = entry
     said = _storable(printed[0]) if printed else ""
     if done is True:

@@ -222,6 +222,11 @@ class SolverOutput:
         self._trace: SolverTrace | None = trace if isinstance(trace, SolverTrace) else None
 
     @property
+    def has_trace(self) -> bool:
+        """Whether a conversation was given with the output."""
+        return self._given is not None
+
+    @property
     def trace(self) -> SolverTrace:
         if self._trace is None:
             said = [{"type": "message", "role": "assistant", "content": str(self.output)}]

@@ -88,6 +88,7 @@ SHAPES: Mapping[str, Callable[[Any], tuple[Any, ...]]] = {
     "samples": _all_arguments,
     "scores": lambda rows: ([SampleScore(values, metadata) for values, metadata in rows],),
     "plain": tuple,
+    "conversation": _score_arguments,
 }
 """How the arguments of a call are made of what came over the pipe."""
 
@@ -112,7 +113,23 @@ def plain(value: Any) -> Any:
 
 
 # lone surrogates stay escaped, so that any text survives the pipe
-_encode = json.JSONEncoder(default=plain, check_circular=True).encode
+encode = json.JSONEncoder(default=plain, check_circular=True).encode
+
+
+def encoded(value: Any, printed: Printed) -> str:
+    """What a call gave as JSON, unless it printed or gave too much."""
+    text = encode(value)
+    if printed.length > MOST_PRINT:
+        raise PrintedTooMuch(f"printed more than {MOST_PRINT:,} characters")
+    if len(text) > MOST_RESULT:
+        raise ValueError(f"gave more than {MOST_RESULT:,} characters")
+    return text
+
+
+def told(printed: Printed, *, result: str | None = None, error: str = "") -> str:
+    """How a call ended, as JSON."""
+    head = f"false,{json.dumps(error)}" if result is None else f"true,{result}"
+    return f"[{head},{json.dumps(printed.take())}]" if printed.length else f"[{head}]"
 
 
 class Snippet:
@@ -123,7 +140,7 @@ class Snippet:
         self._first = int(program["line"])
         self._lines = str(program["source"]).splitlines()
         self._name = str(program["function"])
-        self._arguments = SHAPES[program["shape"]]
+        self.arguments = SHAPES[program["shape"]]
         self._printed = printed
         self._confined = confined
         self._runner: Any = None
@@ -147,26 +164,19 @@ class Snippet:
             return f"{self.described(error)}\n  (while the snippet was loaded)"
         return None
 
-    def call(self, row: Any) -> Any:
-        """What the function returns for one row."""
-        arguments = self._arguments(row)
-        result = self._function(*(arguments if self._takes is None else arguments[: self._takes]))
-        return self._awaited(result) if inspect.isawaitable(result) else result
+    def call(self, *arguments: Any) -> Any:
+        """What the function returns; arguments that it does not take are left out."""
+        return self._function(*(arguments if self._takes is None else arguments[: self._takes]))
 
     def run(self, row: Any) -> str:
         """One call as JSON: [true, result, printed] or [false, why, printed]."""
         try:
-            text, done = _encode(self.call(row)), "true"
-            if self._printed.length > MOST_PRINT:
-                raise PrintedTooMuch(f"printed more than {MOST_PRINT:,} characters")
-            if len(text) > MOST_RESULT:
-                raise ValueError(f"gave more than {MOST_RESULT:,} characters")
+            result = self.call(*self.arguments(row))
+            text = encoded(self._awaited(result) if inspect.isawaitable(result) else result, self._printed)
         # the boundary between the user's code and ours: all that it raises is a failure of its row
         except BaseException as error:
-            text, done = json.dumps(self.described(error)), "false"
-        if self._printed.length:
-            return f"[{done},{text},{json.dumps(self._printed.take())}]"
-        return f"[{done},{text}]"
+            return told(self._printed, error=self.described(error))
+        return told(self._printed, result=text)
 
     def _awaited(self, result: Any) -> Any:
         import asyncio

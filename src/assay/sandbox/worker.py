@@ -35,6 +35,10 @@ def main(status: int) -> None:
     boot = read_message(incoming)
     if boot is None:
         return
+    talks = boot["program"]["shape"] == "conversation"
+    if talks:
+        # once confined, our own files can no longer be read
+        from assay.sandbox.conversing import converse
     try:
         _settle(boot)
     except ConfinementError as error:
@@ -48,6 +52,9 @@ def main(status: int) -> None:
     read_message(incoming)
     _send(outgoing, {"broken": snippet.load()})
     printed.take()
+    if talks:
+        converse(snippet, board, incoming, outgoing)
+        return
     while (message := read_message(incoming)) is not None:
         serve(snippet, message["rows"], board, outgoing)
 

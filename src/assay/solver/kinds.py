@@ -10,5 +10,6 @@ KINDS = Kinds(
         "single_turn_solver": "assay.solver.single_turn",
         "multi_turn_solver": "assay.solver.multi_turn",
         "grouped_single_turn_solver": "assay.solver.grouped",
+        "python": "assay.solver.snippet",
     }
 )

@@ -117,6 +117,15 @@ class MetricCode(Code):
     parameters = ("scores",)
 
 
+class SolverCode(Code):
+    """`async def run_solver(sample, model, trace)`."""
+
+    function = "run_solver"
+    parameters = ("sample", "model", "trace")
+    least = 2
+    only_async = True
+
+
 def codes_in(value: Any) -> Iterator[Code]:
     """Every snippet in settings, however deep."""
     if isinstance(value, Code):

@@ -1,0 +1,211 @@
+"""Many conversations in one worker: coroutines of the user's that ask a model through the parent.
+
+Only the standard library is used here: the worker loads this file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import struct
+import sys
+from collections.abc import Coroutine, Generator
+from contextvars import ContextVar
+from typing import Any
+
+from assay.sandbox.frames import HEAD_BYTES, length_in, write_message
+from assay.sandbox.shims import ModelResponse, SolverOutput, SolverTrace, item
+from assay.sandbox.snippet import Printed, Snippet, encode, encoded, told
+
+STEP = struct.Struct("<iI")
+"""What the board shows: the conversation whose code is running (0 for none), and a count of steps."""
+
+
+class Conversation:
+    """One call of the user's function, its prints, and the answers it waits for."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.printed = Printed()
+        self.waiting: dict[int, asyncio.Future[Any]] = {}
+        self.asked = 0
+        self.last: list[Any] = []
+
+
+_CURRENT: ContextVar[Conversation | None] = ContextVar("conversation", default=None)
+
+
+class Model:
+    """What the user's function asks: each question goes to the parent, where limits, prices and the cache are."""
+
+    def __init__(self, conversation: Conversation, outgoing: int) -> None:
+        self._conversation = conversation
+        self._outgoing = outgoing
+
+    async def predict(self, items: Any) -> ModelResponse:
+        """The model's answer to a conversation: message objects, mappings, or the text of a user."""
+        if isinstance(items, SolverTrace):
+            items = items.items
+        items = [item(each) for each in ([items] if isinstance(items, str | dict) else items)]
+        talk = self._conversation
+        talk.asked += 1
+        number = talk.asked
+        answer = talk.waiting[number] = asyncio.get_running_loop().create_future()
+        question = f'{{"ask":{talk.number},"number":{number},"items":{encode(items)}}}'
+        write_message(self._outgoing, question.encode())
+        reply = await answer
+        talk.last = [*items, *reply["items"]]
+        return ModelResponse(reply["text"], reply["items"], reply["raw_output"])
+
+
+class Stepped(Coroutine[Any, Any, Any]):
+    """A coroutine that shows on the board while it runs: a hang can be laid at the right door."""
+
+    def __init__(self, inner: Coroutine[Any, Any, Any], number: int, board: Any) -> None:
+        self._inner = inner
+        self._number = number
+        self._board = board
+
+    def _stepping(self, step: Any, *given: Any) -> Any:
+        count = STEP.unpack_from(self._board)[1]
+        STEP.pack_into(self._board, 0, self._number, (count + 1) & 0xFFFFFFFF)
+        try:
+            return step(*given)
+        finally:
+            STEP.pack_into(self._board, 0, 0, (count + 1) & 0xFFFFFFFF)
+
+    def send(self, value: Any) -> Any:
+        return self._stepping(self._inner.send, value)
+
+    def throw(self, *given: Any) -> Any:
+        return self._stepping(self._inner.throw, *given)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._inner.__await__()
+
+
+class Routed(io.TextIOBase):
+    """Prints go to the conversation that printed them."""
+
+    def __init__(self, otherwise: Printed) -> None:
+        self._otherwise = otherwise
+
+    def write(self, text: str) -> int:
+        talk = _CURRENT.get()
+        return (self._otherwise if talk is None else talk.printed).write(text)
+
+    def writable(self) -> bool:
+        return True
+
+
+def converse(snippet: Snippet, board: Any, incoming: int, outgoing: int) -> None:
+    """Hold conversations until the pipe is closed."""
+    sys.stdout = sys.stderr = Routed(Printed())
+    asyncio.run(_Talks(snippet, board, incoming, outgoing).run())
+
+
+class _Talks:
+    def __init__(self, snippet: Snippet, board: Any, incoming: int, outgoing: int) -> None:
+        self._snippet = snippet
+        self._board = board
+        self._incoming = incoming
+        self._outgoing = outgoing
+        self._buffer = bytearray()
+        self._held: dict[int, tuple[Conversation, asyncio.Task[None]]] = {}
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_task_factory(self._task)
+        self._closed = loop.create_future()
+        os.set_blocking(self._incoming, False)
+        loop.add_reader(self._incoming, self._readable)
+        await self._closed
+
+    def _task(self, loop: Any, inner: Any, context: Any = None) -> asyncio.Task[Any]:
+        talk = _CURRENT.get() if context is None else context.get(_CURRENT)
+        if talk is not None and asyncio.iscoroutine(inner):
+            inner = Stepped(inner, talk.number, self._board)
+        return asyncio.Task(inner, loop=loop, context=context)
+
+    def _readable(self) -> None:
+        try:
+            data = os.read(self._incoming, 1 << 20)
+        except BlockingIOError:
+            return
+        if not data:
+            self._closed.set_result(None)
+            return
+        self._buffer += data
+        while len(self._buffer) >= HEAD_BYTES:
+            end = HEAD_BYTES + length_in(self._buffer)
+            if len(self._buffer) < end:
+                break
+            message = json.loads(bytes(self._buffer[HEAD_BYTES:end]))
+            del self._buffer[:end]
+            self._received(message)
+
+    def _received(self, message: Any) -> None:
+        if "start" in message:
+            self._start(message["start"], message["row"])
+            return
+        held = self._held.get(message.get("answer", message.get("cancel")))
+        if held is None:
+            return
+        talk, task = held
+        if "cancel" in message:
+            self._held.pop(talk.number)
+            task.cancel()
+            return
+        waiting = talk.waiting.pop(message["number"], None)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(message["reply"])
+
+    def _start(self, number: int, row: Any) -> None:
+        talk = Conversation(number)
+        token = _CURRENT.set(talk)
+        try:
+            self._held[number] = (talk, asyncio.get_running_loop().create_task(self._hold(talk, row)))
+        finally:
+            _CURRENT.reset(token)
+
+    async def _hold(self, talk: Conversation, row: Any) -> None:
+        try:
+            sample, _ = self._snippet.arguments(row)
+            trace = SolverTrace()
+            given = await self._snippet.call(sample, Model(talk, self._outgoing), trace)
+            said = told(talk.printed, result=encoded(_outcome(given, trace, talk), talk.printed))
+        except asyncio.CancelledError:
+            if talk.number not in self._held:
+                raise
+            said = told(talk.printed, error="the conversation cancelled itself")
+        # the boundary between the user's code and ours: all that it raises is a failure of its sample
+        except BaseException as error:
+            said = told(talk.printed, error=self._snippet.described(error))
+        self._held.pop(talk.number, None)
+        write_message(self._outgoing, f'{{"end":{talk.number},"result":{said}}}'.encode())
+
+
+def _outcome(given: Any, trace: SolverTrace, talk: Conversation) -> dict[str, Any]:
+    """What a solver made: the answer if it names one, and the conversation it kept, or else its last question."""
+    output = None
+    if isinstance(given, SolverTrace):
+        trace = given
+    elif isinstance(given, SolverOutput):
+        output = None if given.output is None else str(given.output)
+        trace = given.trace if given.has_trace else trace
+    elif isinstance(given, ModelResponse):
+        output = given.text
+    elif isinstance(given, str):
+        output = str(given)
+    elif isinstance(given, dict) and given.keys() <= {"output", "trace"}:
+        return _outcome(SolverOutput(given.get("output"), given.get("trace")), trace, talk)
+    elif given is not None:
+        raise TypeError(
+            f"run_solver gave a value of type {type(given).__name__}: expected text, SolverOutput or nothing"
+        )
+    return {"output": output, "trace": trace.items or talk.last}

@@ -36,3 +36,29 @@ def test_a_place_that_cannot_be_written_is_told(cli, project):
     said = cli("init", "file/mine")
     assert said.code == 2
     assert str(Path("file/mine")) in said.err
+
+
+def test_the_starter_with_a_judge_runs_and_holds_it_against_people(cli, project):
+    assert cli("init", "mine", "--starter", "judge").code == 0
+    result = cli("run", "mine/task.yaml", "--json")
+    assert result.code == 0
+    mean, against = result.json["scorers"][0]["metrics"]
+    assert mean["values"]["Share judged correct"]["value"] == 0.5
+    assert against["detail"]["confusion"] == {"tp": 4, "fp": 0, "tn": 3, "fn": 1}
+
+
+def test_the_starter_with_a_panel_runs_and_its_judges_can_be_compared(cli, project):
+    said = cli("init", "mine", "--starter", "rubric")
+    assert "assay agreement" in said.out
+    result = cli("run", "mine/task.yaml", "--json")
+    assert result.code == 0
+    assert result.json["n_failed"] == 0
+    assert result.json["scorers"][0]["n_scored"] == 4
+
+
+def test_every_starter_passes_its_own_check(cli, project):
+    from assay.cli.init import STARTERS
+
+    for starter in STARTERS:
+        cli("init", starter, "--starter", starter)
+        assert cli("check", f"{starter}/task.yaml").code == 0

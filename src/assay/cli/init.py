@@ -8,21 +8,41 @@ import click
 
 from assay.cli.options import FILE
 
+STARTERS = {
+    "mcqa": "multiple choice over recorded answers",
+    "judge": "a judge that classifies answers, held against people's labels",
+    "rubric": "a panel of three judges and a rubric",
+}
+LAST = {
+    "mcqa": "assay samples --wrong    see what was answered wrong",
+    "judge": "assay samples --wrong    see what was judged wrong, and why",
+    "rubric": "assay agreement          see how far the judges agree",
+}
+
 
 @click.command("init")
 @click.argument("folder", type=FILE, default=Path())
-def command(folder: Path) -> None:
+@click.option(
+    "--starter",
+    type=click.Choice(list(STARTERS)),
+    default="mcqa",
+    show_default=True,
+    help="What to start with: " + "; ".join(f"{name}: {what}" for name, what in STARTERS.items()) + ".",
+)
+def command(folder: Path, starter: str) -> None:
     """Start a project in FOLDER (default: here): a task, a small dataset, and the commands to go on with.
 
-    Existing files are never overwritten.
+    Every starter runs at once, without a key. Existing files are never overwritten.
 
     \b
-    Example:
+    Examples:
       assay init my-project
+      assay init my-judge --starter judge
+      assay init my-panel --starter rubric
     """
     from assay.cli.projects import copy_project
 
-    names = copy_project("mcqa", folder)
+    names = copy_project(starter, folder)
     for name in names:
         click.echo(f"wrote {folder / name}")
     (folder / ".assay").mkdir(exist_ok=True)
@@ -32,5 +52,5 @@ def command(folder: Path) -> None:
         f"{go}"
         "  assay check task.yaml    find mistakes without running anything\n"
         "  assay run task.yaml      run it; numbers come with intervals\n"
-        "  assay samples --wrong    see what was answered wrong"
+        f"  {LAST[starter]}"
     )

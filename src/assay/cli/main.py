@@ -16,6 +16,7 @@ from assay.errors import AssayError
 COMMANDS = {
     "demo": "See a real evaluation with intervals, no key and no network needed.",
     "init": "Start a project: a task, a dataset and a first result.",
+    "list": "List the tasks, datasets, models and evaluations of a project, with their problems.",
     "check": "Find everything wrong with task files, without running them.",
     "plan": "Say what a run would do and cost, before anything is spent.",
     "run": "Run a task or a whole evaluation and print its numbers with their intervals.",

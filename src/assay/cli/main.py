@@ -32,6 +32,7 @@ COMMANDS = {
     "calibrate": "Correct a judge by labels that people gave to some samples.",
     "power": "Say how many samples a comparison needs, or which difference it can find.",
     "export": "Write the samples of a run to JSONL, CSV or Parquet.",
+    "import": "Make the results of another tool a run: Inspect, lm-evaluation-harness, AutoRubric, tables.",
     "pull": "Fetch a small open model that runs inside assay, without a key.",
     "schema": "Print the JSON Schema of task files, for editors.",
 }
@@ -66,7 +67,8 @@ class LazyCommands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"assay.cli.{cmd_name}")
+        # a module cannot be called import
+        module = importlib.import_module(f"assay.cli.{'import_' if cmd_name == 'import' else cmd_name}")
         command: click.Command = module.command
         return command
 

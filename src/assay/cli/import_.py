@@ -1,0 +1,58 @@
+"""`assay import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assay.cli.options import FILE, json_option, shown, store_option
+
+
+@click.command("import")
+@click.argument("path", type=FILE)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["inspect", "lm_eval", "autorubric", "answers", "votes"]),
+    help="What wrote PATH; found by its name and content unless given.",
+)
+@click.option("--task", metavar="NAME", help="The name of the task, where the file says another or none.")
+@click.option("--model", metavar="NAME", help="The model that answered, where the file says another or none.")
+@click.option("--output", metavar="COLUMN", help="The column of a table that holds the answers.")
+@click.option("--score", "scores", multiple=True, metavar="COLUMN", help="A column of a table that holds scores.")
+@click.option("--dataset", type=FILE, metavar="FILE", help="The dataset of an AutoRubric experiment: texts and truth.")
+@store_option
+@json_option
+def command(path: Path, *, format_: Any, store: str | None, as_json: bool, **given: Any) -> None:
+    """Make the results of another tool a run: an Inspect log (.eval, .json), samples of lm-evaluation-harness
+    (samples_*.jsonl), an AutoRubric experiment (its folder), or a CSV or JSONL of answers or votes.
+
+    Answers, scores and failures are kept as they are; numbers and intervals are made here. `compare`, `gate`,
+    `agreement`, `calibrate`, `show`, `samples` and `export` work on the run. The same file again is the same run.
+
+    \b
+    Examples:
+      assay import logs/2025-01-01_mmlu.eval
+      assay import results/model/samples_gsm8k_2025-01-01T10-00-00.jsonl --model my-model
+      assay import experiments/brave-otter --dataset essays.json
+      assay import answers.csv --output reply --score correct
+    """
+    from assay.cli.run import show
+    from assay.engine.importing.files import ImportOptions, import_file
+    from assay.spec.project import project_folder
+    from assay.store.store import default_location, open_store
+
+    opened = open_store(store or default_location(project_folder(Path.cwd() / "_")))
+    found = import_file(opened, path, ImportOptions(format=format_, **given))
+    for note in found.notes:
+        click.echo(f"note: {shown(note)}", err=True)
+    if found.report is None:
+        from assay.engine.conclude import stored_report
+        from assay.store.runs import find
+
+        click.echo(f"note: this file is run {found.run} already", err=True)
+        show(stored_report(opened, find(opened, found.run)), as_json=as_json)
+        return
+    show(found.report, as_json=as_json)

@@ -1,0 +1,95 @@
+"""What every reader of a foreign log gives: samples with answers, scores and failures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from assay.errors import Place, Problem, SpecError
+from assay.types import Failure, FailureKind, Item, Outcome
+
+STAGE = "import"
+NO_SCORE = Failure(stage="score", kind="missing_field", detail="the imported file holds no score of this sample")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedSample:
+    """One sample, or one trial of it; `failure` says why it has no answer, `outcomes` what each scorer said."""
+
+    sample_id: str
+    sample: Mapping[str, Any]
+    output: str | None = None
+    trace: tuple[Item, ...] = ()
+    trial: int = 0
+    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """A foreign result: `rubric` holds the criteria of a panel, `partial` that the source was not finished."""
+
+    format: str
+    task: str
+    model: str | None
+    samples: Sequence[ImportedSample]
+    trials: int = 1
+    rubric: Sequence[Mapping[str, Any]] | None = None
+    partial: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def wrong(path: Path, message: str, line: int = 1) -> SpecError:
+    """An error at a place of the file."""
+    return SpecError(Problem(message=message, place=Place(str(path), line)))
+
+
+def as_json(path: Path, text: bytes, *, line: int = 1) -> Any:
+    """JSON, with an error that names the file where it is none; NaN and Infinity, which some tools write, are null."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        import json
+
+        try:
+            return json.loads(text, parse_constant=lambda _: None)
+        except (ValueError, UnicodeDecodeError) as error:
+            raise wrong(path, f"not valid JSON ({error}): is this file whole?", line) from error
+
+
+def mapping(path: Path, value: Any, what: str, line: int = 1) -> dict[str, Any]:
+    """A JSON object, or an error that says what it should have been."""
+    if not isinstance(value, dict):
+        raise wrong(path, f"expected {what} as a JSON object, got {type(value).__name__}", line)
+    return value
+
+
+def key_of(name: str) -> str:
+    """A name as a key: letters, digits, dashes and underscores.
+
+    >>> key_of("my pkg/scorer v2")
+    'my_pkg_scorer_v2'
+    """
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", name).strip("_") or "imported"
+
+
+def failed(detail: str, kind: FailureKind | None = None) -> Failure:
+    """A failure of the source as one of ours; its kind is taken from its words unless given."""
+    told = detail.strip() or "the source gives no reason"
+    return Failure(stage=STAGE, kind=kind or _kind(told.casefold()), detail=told[:2_000])
+
+
+def _kind(text: str) -> FailureKind:
+    signs: dict[FailureKind, tuple[str, ...]] = {
+        "timeout": ("timeout", "timed out", "time limit"),
+        "http": ("rate limit", "429", "500", "503", "apistatus", "infrastructure"),
+        "connection": ("connection", "network", "socket"),
+        "refusal": ("refus", "content_filter", "content filter"),
+        "parse": ("parse", "json", "decod"),
+    }
+    return next((kind for kind, words in signs.items() if any(word in text for word in words)), "code")

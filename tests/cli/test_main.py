@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import pty
 import re
@@ -13,6 +12,8 @@ import click
 import pytest
 
 from assay.cli.main import COMMANDS, cli
+
+GROUP = cli
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -30,7 +31,7 @@ def test_the_help_lists_every_command_and_the_exit_codes(cli):
 def test_the_help_of_every_command_teaches(cli, name):
     said = cli(name, "--help")
     assert said.code == 0
-    command = importlib.import_module(f"assay.cli.{name}").command
+    command = GROUP.get_command(click.Context(GROUP), name)
     examples = re.search(r"Examples?:\n((?: +assay .*\n?)+)", said.out)
     assert examples, "a help without an example"
     assert f"assay {name}" in examples[1]

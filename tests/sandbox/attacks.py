@@ -38,7 +38,7 @@ ATTACKS = {
     "exit": "import sys; sys.exit(0)",
     "raise the limits": "import resource; resource.setrlimit(resource.RLIMIT_AS, (1 << 40, 1 << 40))",
     "recurse for ever": "return f(secret)",
-    "return 100 MB": "return 'x' * 10**8",
+    "return 20 MB": "return 'x' * 2 * 10**7",
 }
 
 HONEST = {

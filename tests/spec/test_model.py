@@ -46,9 +46,18 @@ def test_a_small_model_file_is_a_custom_connection_for_chat(project):
         (f"{URL}\ncustom_headers: {{a: 1}}", "", ["expected text"]),
         (f"{URL}\ntls_context: {{verfy: false}}", "", ['did you mean "verify"']),
         ("connection_type: custom_conection", "", ['did you mean "custom_connection"', "mine.yaml:5:20"]),
-        ("connection_type: qqq", "", ["there is custom_connection, provider_connection, placeholder"]),
+        (
+            "connection_type: qqq",
+            "",
+            ["there is custom_connection, provider_connection, custom_inference, placeholder"],
+        ),
         ("connection_type: [a]", "", ["no connection type is called"]),
-        ("connection_type: custom_inference", "", ["needs user code, which is not available in this version"]),
+        ("connection_type: custom_inference", "", ['missing field "run_inference_snippet"']),
+        (
+            "connection_type: custom_inference\nrun_inference_snippet: 'def run(body): ...'",
+            "",
+            ["no function run_inference(body, environment, sample)"],
+        ),
         ("connection_type: aws_bedrock", "", ["vendor's platform", "custom_connection", "custom_inference"]),
         ("connection_type: langsmith\nanything: 1", "", ["vendor's platform"]),
         ("connection_type: provider_connection", "", ['missing field "provider_id"', 'missing field "model_key"']),
@@ -77,7 +86,11 @@ def test_a_config_that_is_no_mapping_is_told(project):
     ("config", "more", "words"),
     [
         (f"{URL}\napi_key: << secrets.tokn >>", "secrets: {token: a}", ['no secret "tokn"', 'did you mean "token"']),
-        ("url: http://host/<< secrets.token >>", "secrets: {token: a}", ["only in api_key and custom_headers"]),
+        (
+            "url: http://host/<< secrets.token >>",
+            "secrets: {token: a}",
+            ["only in api_key, custom_headers and environment"],
+        ),
         (f"{URL}\napi_key: $NOT_SET", "", ["environment variable NOT_SET is not set", "mine.yaml:6:12"]),
         (f"{URL}\napi_key: << secrets.token >>", "secrets: [a]", ["secrets: expected"]),
     ],

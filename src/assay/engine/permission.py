@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.errors import Place, Problem, SpecError
 from assay.registry import Kind
@@ -15,6 +15,7 @@ from assay.spec.code import Code, codes_in
 from assay.spec.source import Source, problem_in
 
 if TYPE_CHECKING:
+    from assay.model.connect import Connection
     from assay.sandbox.pool import Sandbox
 
 CALL_S = 30.0
@@ -81,6 +82,15 @@ def permit(codes: list[Code], options: CodeOptions) -> None:
             f"this machine cannot confine code: {reason}. --trust-code runs it without a sandbox: "
             "only for code that you would run yourself"
         )
+
+
+def permit_models(connections: Iterable[Connection], options: CodeOptions) -> None:
+    """Let models that are code run, or a SpecError with the places to read."""
+    with_code = [connection for connection in connections if connection.codes]
+    permit([code for connection in with_code for code in connection.codes], options)
+    for connection in with_code:
+        client: Any = connection.client
+        client.allow(trusted=options.trust_code)
 
 
 def _review(codes: list[Code]) -> str:

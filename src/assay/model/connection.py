@@ -10,6 +10,7 @@ from assay.model.client import Client
 from assay.model.limit import NO_LIMITS, Limits
 from assay.model.price import Prices
 from assay.model.retry import USUAL_RETRIES, RetryPolicy
+from assay.spec.code import Code
 from assay.types import Sampling
 
 
@@ -34,6 +35,11 @@ class Connection:
     sampling: Sampling = field(default_factory=Sampling)
     key_hint: str = ""
     closing: Callable[[], Awaitable[None]] = field(default=_nothing_to_close, repr=False)
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """The user's code that runs when the model is asked; none but for models that are code."""
+        return tuple(getattr(self.client, "codes", ()))
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from assay.model.transport import USUAL_TIMEOUTS, Endpoint, Timeouts, Transport
 from assay.model.wire import WireClient
 from assay.spec.definitions import NOTHING, Definitions
 from assay.spec.environment import variable_of
-from assay.spec.model import CustomConnection, LoadedModel, ModelFile, ProviderConnection, problem_at
+from assay.spec.model import CustomConnection, CustomInference, LoadedModel, ModelFile, ProviderConnection, problem_at
 from assay.types import Sampling
 
 
@@ -94,6 +94,9 @@ def connect_file(
     if isinstance(config, CustomConnection):
         spoken = _adapter(loaded, config, root, environment, definitions)
         return Connection(**given, **_custom(loaded, config, spoken, environment))
+    if isinstance(config, CustomInference):
+        spoken = _adapter(loaded, config, root, environment, definitions)
+        return Connection(**given, **_code(loaded, config, spoken))
     if isinstance(config, ProviderConnection):
         return Connection(**given, **_of_provider(loaded, config, environment))
     client = Scripted(file.key, [Line(reply="")])
@@ -141,9 +144,28 @@ def _custom(
     }
 
 
+def _code(loaded: LoadedModel, config: CustomInference, spoken: tuple[Dialect, str]) -> dict[str, Any]:
+    from assay.model.custom_inference import RETRIES, CodeClient, identity_of
+
+    dialect, source = spoken
+    written = loaded.document.data["config"].get("environment") or {}
+    hidden = [config.environment[name] for name, text in written.items() if text != config.environment[name]]
+    named = [value for name, value in config.environment.items() if names_a_secret(name)]
+    secrets = [*hidden, *named, *loaded.file.secrets.values()]
+    client = CodeClient(loaded.file.key, config, dialect, secrets=secrets)
+    identity = identity_of(config, source, written)
+    return {
+        "client": client,
+        "identity": identity,
+        "prices": _prices(loaded.file),
+        "retry": RETRIES,
+        "closing": client.close,
+    }
+
+
 def _adapter(
     loaded: LoadedModel,
-    config: CustomConnection,
+    config: CustomConnection | CustomInference,
     root: Path,
     environment: Mapping[str, str],
     definitions: Definitions,

@@ -6,12 +6,15 @@ Only the standard library is used here: the worker loads this file.
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import functools
 import io
 import json
 import os
 import struct
 import sys
 from collections.abc import Coroutine, Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from typing import Any
 
@@ -21,6 +24,9 @@ from assay.sandbox.snippet import Printed, Snippet, encode, encoded, told
 
 STEP = struct.Struct("<iI")
 """What the board shows: the conversation whose code is running (0 for none), and a count of steps."""
+
+MOST_THREADS = 32
+"""Calls of a function that is no coroutine, at the same time in one process."""
 
 
 class Conversation:
@@ -117,6 +123,7 @@ class _Talks:
         self._outgoing = outgoing
         self._buffer = bytearray()
         self._held: dict[int, tuple[Conversation, asyncio.Task[None]]] = {}
+        self._threads = ThreadPoolExecutor(MOST_THREADS)
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -175,10 +182,8 @@ class _Talks:
 
     async def _hold(self, talk: Conversation, row: Any) -> None:
         try:
-            sample, _ = self._snippet.arguments(row)
-            trace = SolverTrace()
-            given = await self._snippet.call(sample, Model(talk, self._outgoing), trace)
-            said = told(talk.printed, result=encoded(_outcome(given, trace, talk), talk.printed))
+            made = await (self._inferred(row) if self._snippet.shape == "inference" else self._solved(talk, row))
+            said = told(talk.printed, result=encoded(made, talk.printed))
         except asyncio.CancelledError:
             if talk.number not in self._held:
                 raise
@@ -188,6 +193,21 @@ class _Talks:
             said = told(talk.printed, error=self._snippet.described(error))
         self._held.pop(talk.number, None)
         write_message(self._outgoing, f'{{"end":{talk.number},"result":{said}}}'.encode())
+
+    async def _solved(self, talk: Conversation, row: Any) -> Any:
+        """Let the function lead a conversation."""
+        sample, _ = self._snippet.arguments(row)
+        trace = SolverTrace()
+        given = await self._snippet.call(sample, Model(talk, self._outgoing), trace)
+        return _outcome(given, trace, talk)
+
+    async def _inferred(self, row: Any) -> Any:
+        """Let the function answer; one that is no coroutine waits in a thread of its own."""
+        if self._snippet.is_async:
+            return await self._snippet.call(*row)
+        context = contextvars.copy_context()
+        run = functools.partial(context.run, self._snippet.call, *row)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, run)
 
 
 def _outcome(given: Any, trace: SolverTrace, talk: Conversation) -> dict[str, Any]:

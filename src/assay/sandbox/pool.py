@@ -157,7 +157,7 @@ class Sandbox:
             if idle:
                 return idle.pop()
         limits = self._limits
-        if program.shape == "conversation":
+        if program.shape in ("conversation", "inference"):
             # many conversations share the process: none may be blamed for what all have used
             limits = replace(limits, cpu_s=limits.cpu_s * CONVERSATIONS)
         worker = self._starter.submit(Worker, program, limits, trusted=self._trusted).result()

@@ -34,7 +34,12 @@ _BOOT = (
     "del sys.path[0]; main(int(sys.argv[2]))"
 )
 # nothing of the parent's environment; one thread for linear algebra, because every thread takes address space
-_ENVIRONMENT = {"LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+_ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "MALLOC_ARENA_MAX": "2",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+}
 
 
 class WorkerLost(Exception):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from assay.spec.code import Code
 
-Shape = Literal["sample", "samples", "scores", "plain", "conversation"]
+Shape = Literal["sample", "samples", "scores", "plain", "conversation", "inference"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,6 +89,7 @@ SHAPES: Mapping[str, Callable[[Any], tuple[Any, ...]]] = {
     "scores": lambda rows: ([SampleScore(values, metadata) for values, metadata in rows],),
     "plain": tuple,
     "conversation": _score_arguments,
+    "inference": tuple,
 }
 """How the arguments of a call are made of what came over the pipe."""
 
@@ -140,6 +141,7 @@ class Snippet:
         self._first = int(program["line"])
         self._lines = str(program["source"]).splitlines()
         self._name = str(program["function"])
+        self.shape = str(program["shape"])
         self.arguments = SHAPES[program["shape"]]
         self._printed = printed
         self._confined = confined
@@ -167,6 +169,11 @@ class Snippet:
     def call(self, *arguments: Any) -> Any:
         """What the function returns; arguments that it does not take are left out."""
         return self._function(*(arguments if self._takes is None else arguments[: self._takes]))
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the function is a coroutine."""
+        return inspect.iscoroutinefunction(self._function)
 
     def run(self, row: Any) -> str:
         """One call as JSON: [true, result, printed] or [false, why, printed]."""

@@ -52,6 +52,7 @@ class Talk:
         self._next = 1
         self._rest = b""
         self.lost = False
+        self.tainted = False
         self._loop.add_reader(worker.origin, self._readable)
         self._ticking = self._loop.create_task(self._watch())
 
@@ -77,6 +78,8 @@ class Talk:
                 self._send({"cancel": number})
             for task in held.asking:
                 task.cancel()
+            if self.tainted and not self._held and not self.lost:
+                self.end()
 
     def end(self) -> None:
         """End the worker, and with it whatever is held here."""
@@ -151,6 +154,8 @@ class Talk:
                     self._gone(detail)
                     return
                 held.result.set_result(Broke(detail))
+                # a thread cannot be ended: the process goes when the others in it are done
+                self.tainted = True
 
     def _gone(self, detail: str) -> None:
         """The worker is lost: the conversation whose code was running is to blame, the others begin again."""
@@ -175,6 +180,7 @@ class Talks:
         self._most_s = most_s
         self._width = width
         self._talks: list[Talk] = []
+        self._leaving: list[Talk] = []
         self._starting = asyncio.Lock()
 
     async def converse(self, row: Any, answer: Answer) -> Result:
@@ -193,12 +199,12 @@ class Talks:
 
     async def _free(self) -> Talk | Broke:
         """The worker with the fewest conversations; another is started while all have some and there is room."""
-        self._talks = [talk for talk in self._talks if not talk.lost]
+        self._forget()
         least = min(self._talks, key=lambda talk: talk.load, default=None)
         if least is not None and (least.load == 0 or len(self._talks) >= self._width or self._starting.locked()):
             return least
         async with self._starting:
-            self._talks = [talk for talk in self._talks if not talk.lost]
+            self._forget()
             if len(self._talks) >= self._width:
                 return min(self._talks, key=lambda talk: talk.load)
             worker = await self._start()
@@ -207,8 +213,13 @@ class Talks:
             self._talks.append(Talk(worker, self._most_s))
             return self._talks[-1]
 
+    def _forget(self) -> None:
+        """No more conversations for workers that are lost or about to go."""
+        self._leaving = [talk for talk in (*self._leaving, *self._talks) if talk.tainted and not talk.lost]
+        self._talks = [talk for talk in self._talks if not talk.lost and not talk.tainted]
+
     def end(self) -> None:
         """End every worker."""
-        for talk in self._talks:
+        for talk in (*self._talks, *self._leaving):
             if not talk.lost:
                 talk.end()

@@ -35,7 +35,7 @@ def main(status: int) -> None:
     boot = read_message(incoming)
     if boot is None:
         return
-    talks = boot["program"]["shape"] == "conversation"
+    talks = boot["program"]["shape"] in ("conversation", "inference")
     if talks:
         # once confined, our own files can no longer be read
         from assay.sandbox.conversing import converse

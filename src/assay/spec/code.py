@@ -117,6 +117,13 @@ class MetricCode(Code):
     parameters = ("scores",)
 
 
+class InferenceCode(Code):
+    """`run_inference(body, environment, sample=None)`."""
+
+    function = "run_inference"
+    parameters = ("body", "environment", "sample")
+
+
 class SolverCode(Code):
     """`async def run_solver(sample, model, trace)`."""
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from assay.errors import Problem, SpecError
+from assay.spec.code import InferenceCode
 from assay.spec.definitions import NOTHING, Definitions
 from assay.spec.document import Document, Steps
 from assay.spec.environment import variable_of, with_environment
@@ -23,11 +24,12 @@ from assay.spec.lookup import find_document
 from assay.spec.nearest import listing, nearest
 from assay.spec.placeholder import PLACEHOLDER
 from assay.spec.sampling import SamplingSpec
+from assay.spec.source import problem_in
 from assay.spec.walk import strings
 
 Task = Literal["chat_completion", "embeddings", "custom"]
 Seconds = Annotated[float, Field(gt=0)]
-SECRET_FIELDS = ("api_key", "custom_headers")
+SECRET_FIELDS = ("api_key", "custom_headers", "environment")
 _VENDORS = ("langsmith", "dify", "azure_foundry", "aws_bedrock", "claude_managed_agents")
 
 
@@ -102,16 +104,28 @@ class ProviderConnection(Settings):
     model_key: str
 
 
+class CustomInference(Settings):
+    """A model that is a function of the user's; `environment` is all that it is given of ours."""
+
+    connection_type: Literal["custom_inference"]
+    run_inference_snippet: InferenceCode
+    environment: dict[str, str] = Field(default_factory=dict, repr=False)
+    timeout: Seconds | None = None
+    adapter: AdapterReference | None = None
+    model_key: str | None = None
+
+
 class Placeholder(Settings):
     """No model yet: every reply is empty."""
 
     connection_type: Literal["placeholder"]
 
 
-ModelConfig = CustomConnection | ProviderConnection | Placeholder
+ModelConfig = CustomConnection | ProviderConnection | CustomInference | Placeholder
 _CONFIGS: Mapping[str, type[Settings]] = {
     "custom_connection": CustomConnection,
     "provider_connection": ProviderConnection,
+    "custom_inference": CustomInference,
     "placeholder": Placeholder,
 }
 
@@ -226,6 +240,11 @@ def _config(data: Mapping[str, Any], checker: Checker) -> ModelConfig | None:
     secrets = data.get("secrets")
     filled = _with_secrets(node, secrets if isinstance(secrets, dict) else {}, checker)
     config = cast("ModelConfig | None", checker.validated(settings, filled, ("config",), name))
+    if isinstance(config, CustomInference):
+        checker.problems += [
+            problem_in(checker.document.sources, problem.message, problem.place, problem.suggestion)
+            for problem in config.run_inference_snippet.problems()
+        ]
     if isinstance(config, CustomConnection) and variable_of(config.url) is None and not is_address(config.url):
         message = "url: expected the whole address that is posted to, such as https://host/v1/chat/completions"
         checker.report(message, ("config", "url"))
@@ -247,8 +266,6 @@ def is_address(url: str) -> bool:
 
 def _no_such_connection(name: Any) -> tuple[str, Steps, str | None]:
     steps = ("config", "connection_type")
-    if name == "custom_inference":
-        return "custom_inference needs user code, which is not available in this version", steps, None
     if name in _VENDORS:
         way = "reach the model by custom_connection (its address) or custom_inference (a function of your own)"
         return f"{name} is a vendor's platform that assay does not speak to; {way}", steps, None
@@ -271,16 +288,17 @@ def _with_secrets(node: dict[str, Any], secrets: Mapping[str, Any], checker: Che
 
     for at, text in strings({name: value for name, value in node.items() if name not in SECRET_FIELDS}):
         if any(kind == "secrets" for kind, _ in PLACEHOLDER.findall(text)):
-            checker.report("secrets may stand only in api_key and custom_headers", ("config", *at))
+            checker.report("secrets may stand only in api_key, custom_headers and environment", ("config", *at))
     changed = dict(node)
-    key, headers = node.get("api_key"), node.get("custom_headers")
+    key = node.get("api_key")
     if isinstance(key, str):
         changed["api_key"] = filled(key, ("config", "api_key"))
-    if isinstance(headers, dict):
-        changed["custom_headers"] = {
-            name: filled(value, ("config", "custom_headers", name)) if isinstance(value, str) else value
-            for name, value in headers.items()
-        }
+    for mapping in ("custom_headers", "environment"):
+        if isinstance(node.get(mapping), dict):
+            changed[mapping] = {
+                name: filled(value, ("config", mapping, name)) if isinstance(value, str) else value
+                for name, value in node[mapping].items()
+            }
     return changed
 
 

@@ -75,6 +75,12 @@ def project(tmp_path):
 
 
 @pytest.fixture(scope="session")
+def new_project(tmp_path_factory):
+    """Make a project that several tests share."""
+    return lambda: Project(tmp_path_factory.mktemp("shared") / "project")
+
+
+@pytest.fixture(scope="session")
 def real_data():
     folder = os.environ.get("ASSAY_REAL_DATA")
     if not folder:

@@ -24,7 +24,7 @@ from assay.types import (
 )
 
 VALUES_SHOWN = 4
-"""Of a metric with many values the table shows the first ones; `assay show RUN` has all."""
+"""Of a scorer with many values the table shows the first ones; `assay show RUN` has all."""
 
 
 def evaluation_document(report: EvaluationReport) -> dict[str, Any]:
@@ -131,12 +131,12 @@ def _state(report: RunReport) -> str:
 
 
 def headline(report: RunReport) -> Iterator[tuple[str, MetricValue]]:
-    """The values that sum a run up: those of its scorers that score, the first few of each metric."""
+    """The values that sum a run up: the first few of each scorer that scores."""
     scorers = [scorer for scorer in report.scorers if scorer.purpose == "score"]
     for scorer in scorers:
-        for metric in scorer.metrics:
-            for name, value in list(metric.result.values.items())[:VALUES_SHOWN]:
-                yield _label(name, metric, scorer.display_name or scorer.key, alone=len(scorers) == 1), value
+        values = [(metric, *entry) for metric in scorer.metrics for entry in metric.result.values.items()]
+        for metric, name, value in values[:VALUES_SHOWN]:
+            yield _label(name, metric, scorer.display_name or scorer.key, alone=len(scorers) == 1), value
 
 
 def _label(name: str, metric: MetricReport, scorer: str, *, alone: bool) -> str:

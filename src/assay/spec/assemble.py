@@ -20,7 +20,7 @@ from assay.spec.loaded import LoadedTask
 from assay.spec.locate import Checker
 from assay.spec.parts import load_scorers, load_solver
 from assay.spec.placeholder import PLACEHOLDER, has_placeholder
-from assay.spec.task import Definition, Task
+from assay.spec.task import Definition, Task, Trials
 from assay.spec.walk import strings
 
 _DEFINITION: Steps = ("definition",)
@@ -64,7 +64,8 @@ def task_of(document: Document, registry: Registry, given: Mapping[str, Any], re
         if isinstance(node.get("solver"), dict):
             solver = load_solver(node["solver"], (*_DEFINITION, "solver"), registry, parts)
         if isinstance(node.get("scorers"), list):
-            scorers = load_scorers(node["scorers"], (*_DEFINITION, "scorers"), registry, parts)
+            renamed = _renamed(task.definition.trials)
+            scorers = load_scorers(node["scorers"], (*_DEFINITION, "scorers"), registry, parts, renamed)
         data = task_data(resolved.get("dataset"), (*_DEFINITION, "dataset"), registry, parts, reading, names)
     notes = (*document.notes, *config.notes, *data.notes)
     return LoadedTask(
@@ -81,6 +82,12 @@ def task_of(document: Document, registry: Registry, given: Mapping[str, Any], re
         notes=notes,
         unresolved=_unresolved(resolved, config),
     )
+
+
+def _renamed(trials: Trials | None) -> list[str]:
+    """The names that the values of several trials get when they become one."""
+    rules = [] if trials is None else trials.score_aggregators or []
+    return [rule.aggregator.score_name for rule in rules if rule.aggregator.score_name is not None]
 
 
 def _dataset_names(definition: Any) -> tuple[list[str], frozenset[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from assay.registry import Kind, Registry, Shelf
 from assay.spec.document import Steps
@@ -26,11 +26,13 @@ def load_solver(node: Any, steps: Steps, registry: Registry, checker: Checker) -
     return LoadedSolver(kind=kind, settings=cast("SolverSpec", settings), place=place)
 
 
-def load_scorers(nodes: Sequence[Any], steps: Steps, registry: Registry, checker: Checker) -> list[LoadedScorer]:
-    """The scorers that are right; the problems of the others are noted."""
+def load_scorers(
+    nodes: Sequence[Any], steps: Steps, registry: Registry, checker: Checker, renamed: Sequence[str] = ()
+) -> list[LoadedScorer]:
+    """The scorers that are right; the problems of the others are noted. Trials give values under `renamed` too."""
     keys = numbered(nodes, steps, checker, "scorer")
     found = (
-        _scorer(node, key, (*steps, i), registry, checker)
+        _scorer(node, key, (*steps, i), registry, checker, renamed)
         for i, (node, key) in enumerate(zip(nodes, keys, strict=True))
     )
     return [scorer for scorer in found if scorer is not None]
@@ -90,22 +92,32 @@ def _text(node: Any, name: str) -> str | None:
     return str(value) if isinstance(value, str) else None
 
 
-def _scorer(node: Any, key: str, steps: Steps, registry: Registry, checker: Checker) -> LoadedScorer | None:
+def _scorer(
+    node: Any, key: str, steps: Steps, registry: Registry, checker: Checker, renamed: Sequence[str]
+) -> LoadedScorer | None:
     kind = kind_named(registry.scorers, node, steps, checker)
     given = node.get("metrics") if isinstance(node, dict) else None
     entries = given if isinstance(given, list) else []
     settings = cast("ScorerSpec | None", kind and checker.validated(kind.settings, node, steps, kind.name))
     if settings is not None and settings.metrics is None:
         entries = settings.default_metrics()
-    metrics = tuple(_metrics(entries, (*steps, "metrics"), kind, registry, checker))
+    gives = None if kind is None or kind.values is None else _Gives(kind.name, (*kind.values, *kind.metadata, *renamed))
+    metrics = tuple(_metrics(entries, (*steps, "metrics"), gives, registry, checker))
     if kind is None or settings is None:
         return None
     place = checker.document.spot(steps).value
     return LoadedScorer(key=key, kind=kind, settings=settings, metrics=metrics, place=place)
 
 
+class _Gives(NamedTuple):
+    """The fields that a scorer is known to give."""
+
+    scorer: str
+    fields: tuple[str, ...]
+
+
 def _metrics(
-    nodes: Sequence[Any], steps: Steps, scorer: Kind | None, registry: Registry, checker: Checker
+    nodes: Sequence[Any], steps: Steps, gives: _Gives | None, registry: Registry, checker: Checker
 ) -> Iterable[LoadedMetric]:
     keys = numbered(nodes, steps, checker, "metric")
     for i, (node, key) in enumerate(zip(nodes, keys, strict=True)):
@@ -113,22 +125,20 @@ def _metrics(
         settings = kind and checker.validated(kind.settings, node, (*steps, i), kind.name)
         if kind is None or settings is None:
             continue
-        if scorer is None or _fields_exist(settings, scorer, (*steps, i), checker):
+        if gives is None or _fields_exist(settings, gives, (*steps, i), checker):
             yield LoadedMetric(key=key, kind=kind, settings=cast("MetricSpec", settings))
 
 
-def _fields_exist(settings: Any, scorer: Kind, steps: Steps, checker: Checker) -> bool:
+def _fields_exist(settings: Any, gives: _Gives, steps: Steps, checker: Checker) -> bool:
     """Whether the scorer gives every field that the metric reads; the nearest name where not."""
-    if scorer.values is None:
-        return True
-    known = (*scorer.values, *scorer.metadata)
+    known = gives.fields
     wrong = [
         (name, value)
         for name, value in _fields_read(settings).items()
         if value not in known and not has_placeholder(value)
     ]
     for name, value in wrong:
-        message = f'{scorer.name} gives no field "{value}"; it gives {listing(known)}'
+        message = f'{gives.scorer} gives no field "{value}"; it gives {listing(known)}'
         checker.report(message, (*steps, name), nearest(value, known))
     return not wrong
 

@@ -240,6 +240,7 @@ def _repeated(
         replace(
             step,
             key=f"{specification.key}_{step.key}" if several else specification.key,
+            specification=specification,
             runs=settings.repeatability_config.num_runs,
             repeats_of=step.key,
         )

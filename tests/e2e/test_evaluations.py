@@ -1,5 +1,8 @@
 """Evaluations and run files as a user has them: one command, one table, exit codes by policy."""
 
+import signal
+import time
+
 import pytest
 
 MODEL = """
@@ -272,3 +275,65 @@ def test_gate_needs_policies(project):
     shown = project.assay("run", "task.yaml", "--gate")
     assert shown.code == 2
     assert "assay gate" in shown.err
+
+
+MANY = """
+evaluation:
+  key: many
+  display_name: Many
+  task_specifications:
+    - {task_key: capitals, model_key: one}
+    - {task_key: long, model_key: two}
+"""
+
+
+@pytest.fixture
+def slow(evaluation, project, loopback):
+    """Two specifications on two models, two hundred samples each, at a server that takes its time."""
+    project.write("questions.jsonl", [{"q": f"Question {i}", "a": f"a{i}"} for i in range(200)])
+    evaluation.write(evaluation=MANY)
+    loopback.configure(latency_ms=50)
+    return evaluation
+
+
+def test_stopped_by_hand_it_goes_on_where_it_was(slow, project, loopback):
+    process = project.start("run", "run.yaml", MODEL_KEY="k")
+    while loopback.stats()["served"] < 40:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "the same command goes on from there" in err
+    asked = loopback.stats()["served"]
+    assert asked < 400
+    loopback.configure(latency_ms=0)
+    assert {r["n_samples"] for r in slow("--json").json["results"]} == {200}
+    # what was in flight when it stopped (4 a model) may be asked again, nothing else
+    assert loopback.stats()["served"] <= 400 + 8
+
+
+def test_killed_it_pays_only_for_what_was_in_flight(slow, project, loopback):
+    process = project.start("run", "run.yaml", MODEL_KEY="k")
+    while loopback.stats()["served"] < 60:
+        time.sleep(0.02)
+    process.kill()
+    process.communicate(timeout=60)
+    loopback.configure(latency_ms=0)
+    shown = slow("--json")
+    assert shown.code == 0, shown.err
+    assert {r["n_samples"] for r in shown.json["results"]} == {200}
+    # besides those in flight, the replies of the last commit interval are lost with the process
+    assert loopback.stats()["served"] <= 400 + 2 * (4 + 8)
+
+
+def test_one_limit_holds_for_all_specifications_together(evaluation, project, loopback):
+    prices = "prices: {input_per_million: 100, output_per_million: 100}\n    config"
+    project.write("questions.jsonl", [{"q": f"Question {i}", "a": f"a{i}"} for i in range(50)])
+    evaluation.write(evaluation=MANY)
+    path = project.folder / "run.yaml"
+    project.write("run.yaml", path.read_text().replace("config: {url", f"{prices}: {{url"))
+    shown = evaluation("--json", "--max-cost", "0.45")
+    assert shown.code == 3
+    spent = sum(result["cost_usd"] for result in shown.json["results"])
+    assert 0 < spent <= 0.45
+    assert "partial" in {result["status"] for result in shown.json["results"]}

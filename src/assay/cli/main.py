@@ -30,6 +30,7 @@ COMMANDS = {
     "gate": "Hold the numbers of a run against rules and a baseline; for continuous integration.",
     "agreement": "Say how far judges agree with people and with each other.",
     "calibrate": "Correct a judge by labels that people gave to some samples.",
+    "audit": "Find out whether a judge is swayed by places, length, instructions or luck.",
     "power": "Say how many samples a comparison needs, or which difference it can find.",
     "export": "Write the samples of a run to JSONL, CSV or Parquet.",
     "import": "Make the results of another tool a run: Inspect, lm-evaluation-harness, AutoRubric, tables.",

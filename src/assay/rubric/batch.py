@@ -15,6 +15,7 @@ import orjson
 from assay import __version__
 from assay.dataset.inline import KIND as INLINE
 from assay.dataset.inline import InlineSource
+from assay.engine.planning import RunPlan, plan_run
 from assay.engine.prepare import Options, Plan
 from assay.engine.progress import Listener, Progress, silent
 from assay.engine.session import run_task
@@ -82,6 +83,14 @@ class EvalRunner:
         finally:
             store.close()
 
+    def plan_sync(self) -> RunPlan:
+        """What grading would ask and cost; asks nobody."""
+        store = open_store(self._config.store or default_location(here()))
+        try:
+            return plan_run(self._plan(replace(self._grader.rules, seed=self._seed(store))), store)
+        finally:
+            store.close()
+
     @property
     def _task(self) -> str:
         return self._config.experiment_name or self._dataset.name or "rubric"
@@ -97,7 +106,9 @@ class EvalRunner:
         samples = _rows(self._dataset)
         spec = {
             "assay": __version__,
-            "task": {"key": self._task},
+            "task": {"key": self._task, "definition": {}},
+            "limit": None,
+            "seed": rules.seed,
             "scorers": ["rubric"],
             "shuffle_seed": rules.seed,
             "judges": [_judge_document(judge) for judge in self._grader.judges],
@@ -123,7 +134,11 @@ class EvalRunner:
         return Plan(
             loaded=_loaded(self._task, dataset, scorer),
             dataset=dataset,
-            options=Options(fresh=self._config.fresh, max_concurrency=self._config.max_concurrency),
+            options=Options(
+                fresh=self._config.fresh,
+                max_concurrency=self._config.max_concurrency,
+                max_cost=self._config.max_cost,
+            ),
             connections=connections,
             spec=orjson.loads(text),
             identity=hashlib.sha256(text).hexdigest(),
@@ -148,6 +163,7 @@ class EvalRunner:
             mean_continuous=mean_of([each.report.continuous_score for each in results if each.report is not None]),
             judge_failures={judge: (found.failed, found.asked) for judge, found in attended.items()},
             warnings=tuple(absent(attended)),
+            status=report.status,
             store=location,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -134,10 +135,14 @@ class FewShotConfig:
 
 @dataclass(frozen=True, slots=True)
 class EvalConfig:
-    """How a batch runs; `store` is where votes are kept, so that none is paid for twice."""
+    """How a batch runs; `store` is where votes are kept, so that none is paid for twice.
+
+    `max_cost`, in US dollars, is never passed: what could not be asked any more is left for the next run.
+    """
 
     show_progress: bool = False
     store: str | None = None
     experiment_name: str | None = None
     max_concurrency: int | None = None
     fresh: bool = False
+    max_cost: Decimal | None = None

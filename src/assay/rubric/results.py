@@ -27,6 +27,7 @@ class EvalResult:
 
     `n_ties` of the `n_verdicts` were decided by a tie; `mean_continuous` is the mean score without snapping to options.
     `n_order_sensitive` of them were answered in two ways by a judge that was asked in both orders of the options.
+    The `status` is `partial` when the spending limit was reached.
     """
 
     run: str
@@ -42,6 +43,7 @@ class EvalResult:
     judge_failures: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     store: str = ""
+    status: str = "completed"
 
     @property
     def total_items(self) -> int:

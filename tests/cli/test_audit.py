@@ -1,0 +1,159 @@
+"""`assay audit`: planned, agreed to, made, and made again for nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+RUBRIC = """
+- {name: polite, requirement: Is polite.}
+- name: quality
+  requirement: How good is it?
+  options: [{label: poor, value: 0}, {label: fair, value: 0.5}, {label: great, value: 1}]
+"""
+TASK = """
+key: letters
+display_name: Letters
+definition:
+  dataset: {source: {type: local, file_path: letters.jsonl}}
+  solver: {type: pass_through_solver, trace_column: reply}
+  scorers:
+    - type: rubric
+      rubric: rubric.yaml
+      prompt: "{{ sample.question }}"
+      judges: [{model_key: first.yaml, id: first}]
+"""
+N = 40
+CALLS = N * (2 * 2 + 2 + 2 + 2)
+
+
+@pytest.fixture
+def audited(project, loopback):
+    """A rubric, forty texts, and a judge that always takes the first answer there is."""
+    config = {"url": f"{loopback.url}/chat/completions", "api_key": "$STUB_KEY", "model_key": "stub"}
+    prices = {"input_per_million": 1.0, "output_per_million": 2.0}
+    project.write("first.yaml", json.dumps({"key": "first", "display_name": "F", "config": config, "prices": prices}))
+    project.write(".env", "STUB_KEY=sk-loopback\n")
+    project.write("rubric.yaml", RUBRIC)
+    project.write("letters.jsonl", [{"question": f"Q{n}?", "reply": f"Letter {n}."} for n in range(N)])
+    project.write("texts.jsonl", [{"text": f"Letter {n}."} for n in range(N)])
+    return project
+
+
+def _audit(project, *more, target="rubric.yaml"):
+    texts = ("--submissions", "texts.jsonl", "--judge", "first.yaml") if target == "rubric.yaml" else ()
+    return project.assay("audit", target, *texts, *more)
+
+
+def test_the_plan_comes_first_and_nothing_is_spent_before_somebody_agreed(audited, loopback):
+    planned = _audit(audited, "--plan", "--json")
+    assert planned.code == 0, planned.err
+    assert (planned.json["calls"], planned.json["cached"]) == (CALLS, 0)
+    assert planned.json["cost_usd"]["expected"] > 0
+    refused = _audit(audited)
+    assert refused.code == 2
+    assert "--yes" in refused.err
+    assert f"{CALLS} calls to make" in refused.err
+    assert loopback.stats()["arrived"] == 0
+
+
+def test_a_judge_that_always_takes_the_first_option_fails_and_a_second_audit_is_free(audited, loopback):
+    outcome = _audit(audited, "--yes")
+    assert outcome.code == 1, outcome.err
+    assert max(map(len, outcome.out.splitlines())) <= 80
+    assert "FAIL" in next(line for line in outcome.out.splitlines() if line.startswith("position"))
+    # a shuffle may be the order of the rubric, which was asked already
+    made = loopback.stats()["arrived"]
+    assert 0.8 * CALLS < made <= CALLS
+    # no money, so nobody is asked to agree
+    again = _audit(audited, "--json")
+    assert (again.code, again.json["plan"]["calls"], again.json["cost_usd"]) == (1, 0, 0.0)
+    assert "nothing is left to ask or pay" in again.err
+    assert loopback.stats()["arrived"] == made
+    verdicts = {name: probe["verdict"] for name, probe in again.json["judges"]["first.yaml"].items()}
+    assert verdicts == {"position": "FAIL", "noise": "PASS", "verbosity": "INCONCLUSIVE", "injection": "INCONCLUSIVE"}
+    assert again.json["judges"]["first.yaml"]["verbosity"]["n_to_decide"] > N
+
+
+def test_a_looser_threshold_and_fewer_probes(audited):
+    outcome = _audit(audited, "--yes", "--probe", "verbosity", "--threshold", "0.2", "--limit", "30", "--json")
+    assert outcome.code == 0, outcome.err
+    assert set(outcome.json["judges"]["first.yaml"]) == {"verbosity"}
+    assert outcome.json["n_items"] == 30
+
+
+def test_a_spending_limit_is_kept_and_the_audit_is_partial(audited):
+    outcome = _audit(audited, "--max-cost", "0.02", "--json", "--max-concurrency", "2")
+    assert outcome.code == 3
+    assert outcome.json["status"] == "partial"
+    assert 0 < outcome.json["cost_usd"] <= 0.02
+
+
+def test_a_task_brings_its_texts_and_judges(audited, loopback):
+    audited.write("task.yaml", TASK)
+    outcome = _audit(audited, "--yes", "--json", "--probe", "position", target="task.yaml")
+    assert outcome.code == 1, outcome.err
+    assert outcome.json["judges"]["first"]["position"]["effect"]["value"] == 1.0
+    assert "Q0?" in json.dumps(loopback.requests()[0])
+    other = _audit(audited, "--yes", "--json", "--limit", "2", "--judge", "first.yaml", target="task.yaml")
+    assert list(other.json["judges"]) == ["first.yaml"]
+
+
+def test_answers_of_a_model_come_from_a_run_in_the_store(audited, loopback):
+    live = TASK.replace(
+        "solver: {type: pass_through_solver, trace_column: reply}",
+        "solver: {type: single_turn_solver, input_builder: {type: chat_completion, input_messages: "
+        '[{role: user, content: "{{ sample.question }}"}]}}',
+    )
+    audited.write("task.yaml", live)
+    early = _audit(audited, "--yes", target="task.yaml")
+    assert early.code == 2
+    assert "run it first" in early.err
+    assert audited.assay("run", "task.yaml", "--model", "first.yaml", "--limit", "6", "-q").code == 0
+    outcome = _audit(audited, "--yes", "--json", "--probe", "noise", target="task.yaml")
+    assert outcome.code in (0, 1), outcome.err
+    assert outcome.json["n_items"] == 6
+    named = _audit(audited, "--yes", "--json", "--probe", "noise", "--run", "latest", target="task.yaml")
+    assert named.code == 2 or named.json["n_items"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("rubric.yaml", "--judge", "first.yaml"), "give the texts to judge by it with --submissions"),
+        (("rubric.yaml", "--submissions", "texts.jsonl"), "name the judge with --judge"),
+        (("task.yaml", "--submissions", "texts.jsonl"), "a task, which has texts of its own"),
+        (("task.yaml", "--scorer", "tone"), 'no rubric scorer has the key "tone"'),
+        (("two.yaml",), "choose one with --scorer"),
+        (("none.yaml",), "has no rubric scorer"),
+        (("task.yaml", "--threshold", "2"), "threshold lies"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_asked(audited, arguments, said):
+    audited.write("task.yaml", TASK)
+    scorer = TASK[TASK.index("    - type: rubric") :]
+    audited.write("two.yaml", TASK + scorer)
+    audited.write("none.yaml", TASK.replace(scorer, '    - {type: string_equals, ground_truth: "x"}\n'))
+    outcome = audited.assay("audit", *arguments)
+    assert outcome.code == 2
+    assert said in " ".join(outcome.err.split())
+
+
+def test_a_refused_key_is_one_message(audited, loopback):
+    loopback.configure(api_key="another")
+    outcome = _audit(audited, "--yes")
+    assert outcome.code == 3
+    assert "refuses all calls" in outcome.err
+    assert loopback.stats()["arrived"] <= 10
+
+
+def test_a_free_judge_needs_no_agreement_and_the_help_shows_examples(audited):
+    audited.write("free.jsonl", [{"match": "How good", "reply": "poor"}, {"reply": '{"criterion_status": "MET"}'}])
+    outcome = audited.assay(
+        "audit", "rubric.yaml", "--submissions", "texts.jsonl", "--judge", "scripted/free.jsonl", "--limit", "5", "-q"
+    )
+    assert outcome.code == 0, outcome.err
+    assert "INCONCLUSIVE" in outcome.out
+    assert "texts would tell" in outcome.out
+    assert "assay audit rubric.yaml --submissions" in audited.assay("audit", "--help").out

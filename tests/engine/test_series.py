@@ -8,8 +8,9 @@ import pytest
 
 from assay.builtin import registry
 from assay.engine.api import run_file
+from assay.engine.measures import Measure, answer_columns, measures_of
 from assay.engine.prepare import Options
-from assay.engine.series import Measure, RunSeries, Series, answer_columns, measures_of, series_of
+from assay.engine.series import RunSeries, Series, series_of
 from assay.errors import SpecError
 from assay.store.runs import find
 from assay.store.store import open_store

@@ -14,8 +14,9 @@ from assay.builtin import registry
 from assay.engine.evidence import Evidence as Sample
 from assay.engine.evidence import evidence_of
 from assay.engine.export import harmless
+from assay.engine.measures import as_number, measures_of
 from assay.engine.rules import one_address
-from assay.engine.series import Series, as_number, measures_of, series_of
+from assay.engine.series import Series, series_of
 from assay.engine.votes import read_table
 from assay.errors import Problem, SpecError
 from assay.report.calibrate import Calibration

@@ -13,8 +13,9 @@ import numpy as np
 
 from assay.builtin import registry
 from assay.engine.evidence import evidence_of
+from assay.engine.measures import Measure, answer_columns, measures_of
 from assay.engine.rules import one_address
-from assay.engine.series import Measure, RunSeries, Series, answer_columns, measures_of, series_of
+from assay.engine.series import RunSeries, Series, series_of
 from assay.errors import SpecError
 from assay.report.compare import Compared, Comparison, Flip, Matching, NamedRun, Part
 from assay.spec.nearest import listing

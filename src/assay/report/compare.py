@@ -166,10 +166,13 @@ def words(each: Compared, whole: Comparison) -> str:
     found, value = each.found, each.found.difference.value
     if value is None:
         return f"nothing can be said of {each.letter}: {found.difference.reason}"
-    interval = found.difference.interval
-    size = f"{amount(abs(value), each.in_points)} {bracket(_turned(interval, value), each.in_points)}"
-    plain = f"{each.letter} - A is {amount(value, each.in_points, sign=True)} {bracket(interval, each.in_points)}"
-    within = f"equivalent within ±{amount(whole.margin or 0.0, each.in_points)}"
+    interval, points = found.difference.interval, each.in_points
+    digits = digits_of(interval)
+    size = f"{amount(abs(value), points, digits=digits)} {bracket(_turned(interval, value), points, digits=digits)}"
+    apart = f"{amount(value, points, sign=True, digits=digits)} {bracket(interval, points, digits=digits)}"
+    plain = f"{each.letter} - A is {apart}"
+    margin = whole.margin or 0.0
+    within = f"equivalent within ±{f'{margin * 100:g} points' if points else f'{margin:g}'}"
     heads = {
         "better": f"{each.letter} is better by {size}",
         "worse": f"{each.letter} is worse by {size}",
@@ -194,23 +197,38 @@ def _turned(interval: Interval | None, value: float) -> Interval | None:
     return replace(interval, low=low, high=high)
 
 
-def amount(value: float, in_points: bool, *, sign: bool = False) -> str:
+def amount(value: float, in_points: bool, *, sign: bool = False, digits: int = 1) -> str:
     """A difference as people say it: in points of a hundred for numbers between 0 and 1.
 
     >>> amount(0.0312, True), amount(-1.5, False, sign=True)
     ('3.1 points', '-1.5')
     """
     if in_points:
-        return f"{value * 100:{'+' if sign else ''}.1f} points"
-    return f"{value:{'+' if sign else ''}.3g}"
+        return f"{round(value * 100, digits) + 0.0:{'+' if sign else ''}.{digits}f} points"
+    return f"{value + 0.0:{'+' if sign else ''}.3g}"
 
 
-def bracket(interval: Interval | None, in_points: bool) -> str:
+def bracket(interval: Interval | None, in_points: bool, *, digits: int = 1) -> str:
     """The bounds in brackets, a question mark where there is none."""
     bounds = (None, None) if interval is None else (interval.low, interval.high)
+    return f"[{', '.join('?' if b is None else _bound(b, in_points, digits) for b in bounds)}]"
+
+
+def _bound(bound: float, in_points: bool, digits: int) -> str:
     # adding 0.0 turns -0.0 into 0.0
-    shown = ("?" if b is None else f"{round(b * 100, 1) + 0.0:.1f}" if in_points else f"{b + 0.0:.3g}" for b in bounds)
-    return f"[{', '.join(shown)}]"
+    return f"{round(bound * 100, digits) + 0.0:.{digits}f}" if in_points else f"{bound + 0.0:.3g}"
+
+
+def digits_of(interval: Interval | None) -> int:
+    """As many digits of a point as the width of the interval is worth.
+
+    >>> digits_of(Interval(low=0.0047, high=0.0053, method="tango"))
+    2
+    """
+    if interval is None or interval.low is None or interval.high is None:
+        return 1
+    width = 100 * (interval.high - interval.low)
+    return 1 if width >= 0.5 else 2 if width >= 0.05 else 3
 
 
 def chance(p: float | None) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.engine.importing.values import Imported, ImportedSample, as_json, failed, mapping, wrong
-from assay.engine.series import as_number
+from assay.engine.measures import as_number
 from assay.types import Outcome, Score, ScoreValue
 
 FORMAT = "autorubric"

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from assay.engine.importing.values import Imported, ImportedSample, failed, key_of, wrong
-from assay.engine.series import as_number
+from assay.engine.measures import as_number
 from assay.engine.votes import read_table
 from assay.errors import SpecError
 from assay.types import Outcome, Score, ScoreValue

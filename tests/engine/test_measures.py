@@ -12,6 +12,10 @@ from assay.store.runs import NewRun
 from assay.store.store import open_store
 
 
+def _values(names):
+    return orjson.dumps({"values": dict.fromkeys(names, {})}).decode()
+
+
 @pytest.fixture
 def made(tmp_path):
     """Write down a run with a task of one's own and the names of its values."""
@@ -21,9 +25,9 @@ def made(tmp_path):
         spec = orjson.dumps({"task": task, "scorers": scorers}).decode()
         record = runs.start(store, NewRun(identity="i", task="t", file="f", model=None, seed=0, spec=spec))
         documents = [
-            {"place": i, "scorer": s, "metric": m, "type": t, "document": orjson.dumps({"values": {v: {} for v in n}}).decode()}
-            for i, (s, m, t, n) in enumerate(metrics)
-        ]  # fmt: skip
+            {"place": i, "scorer": s, "metric": m, "type": t, "document": _values(names)}
+            for i, (s, m, t, names) in enumerate(metrics)
+        ]
         runs.finish(store, record.no, status="completed", summary="{}", documents=documents)
         return store, record
 

@@ -13,7 +13,7 @@ from assay.store.store import open_store
 
 
 def _values(names):
-    return orjson.dumps({"values": dict.fromkeys(names, {})}).decode()
+    return orjson.dumps({"values": {name: {} for name in names}}).decode()
 
 
 @pytest.fixture

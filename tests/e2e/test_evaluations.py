@@ -85,7 +85,10 @@ def evaluation(project, loopback):
     def run(*arguments):
         return project.assay("run", "run.yaml", *arguments, MODEL_KEY="k")
 
-    run.write = write
+    def plan(*arguments):
+        return project.assay("plan", "run.yaml", *arguments, MODEL_KEY="k")
+
+    run.write, run.plan = write, plan
     write()
     return run
 
@@ -183,6 +186,21 @@ def test_repeatability_asks_again_and_shows_the_spread(evaluation, loopback):
     assert len(twice["repeatability"]["runs"]) == 2
     assert loopback.stats()["served"] == 3 * len(QUESTIONS)
     assert "3 runs" in evaluation().out
+
+
+def test_a_plan_counts_every_specification_and_every_repetition(evaluation, loopback):
+    evaluation.write(evaluation=REPEATED)
+    plans = evaluation.plan("--json").json["specifications"]
+    assert [plan["specification"] for plan in plans] == [
+        "capitals, run 1",
+        "capitals, run 2",
+        "capitals, run 3",
+        "twice, run 2",
+    ]
+    assert [plan["models"][0]["calls"] for plan in plans] == [3, 3, 3, 3]
+    shown = evaluation.plan()
+    assert "All together: unknown, for a model has no price" in shown.out
+    assert loopback.stats()["served"] == 0
 
 
 RESULTS = """

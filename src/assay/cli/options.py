@@ -116,6 +116,13 @@ def money(ctx: click.Context | None, parameter: click.Parameter | None, text: st
     return amount
 
 
+def set_by_hand() -> frozenset[str]:
+    """The options that stand on the command line, as opposed to those that have their defaults."""
+    context = click.get_current_context()
+    by_default = (click.core.ParameterSource.DEFAULT, click.core.ParameterSource.DEFAULT_MAP)
+    return frozenset(name for name in context.params if context.get_parameter_source(name) not in by_default)
+
+
 def find_store(location: str | None) -> Store:
     """The store of the project that the current folder belongs to, for reading."""
     from assay.spec.project import project_folder

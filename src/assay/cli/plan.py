@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.options import FILE, config_values, console, json_option, plugin_option, store_option
+from assay.cli.options import (
+    FILE,
+    config_values,
+    console,
+    json_option,
+    plugin_option,
+    set_by_hand,
+    shown,
+    store_option,
+)
 
 if TYPE_CHECKING:
     from assay.engine.planning import Precision, RunPlan
@@ -30,7 +39,7 @@ if TYPE_CHECKING:
 @plugin_option
 @json_option
 def command(file: Path, *, as_json: bool, store: str | None, **given: Any) -> None:
-    """Say what `assay run FILE` would do and cost, before anything is spent.
+    """Say what `assay run FILE` would do and cost, before anything is spent. No key is needed.
 
     Prints the calls that are left, those already paid for, tokens and money (low, expected, high), the time at the
     model's limits, and what has changed since the last run. Asks no model. Of a conversation only the first question
@@ -40,19 +49,54 @@ def command(file: Path, *, as_json: bool, store: str | None, **given: Any) -> No
     Examples:
       assay plan task.yaml --model openai/gpt-5-mini
       assay plan task.yaml --model openai/gpt-5-mini --limit 20 --json
+      assay plan run.yaml
     """
-    from assay.engine.api import plan_file
+    from assay.engine.api import is_evaluation, plan_evaluation, plan_file
     from assay.engine.prepare import Options
 
-    plan = plan_file(file, Options(store=store, **given))
+    options = Options(store=store, **given)
+    if is_evaluation(file):
+        plans = plan_evaluation(file, options, set_by_hand())
+        _print_json({"specifications": [_document(key, plan) for key, plan in plans]}) if as_json else _show_all(plans)
+        return
+    plan = plan_file(file, options)
     if as_json:
-        import orjson
-
-        fields = {name: getattr(plan, name) for name in plan.__slots__}
-        document = {**fields, "cost_usd": plan.cost_usd}
-        click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2, default=float).decode())
+        _print_json(_document(None, plan))
         return
     _show(plan)
+
+
+def _document(key: str | None, plan: RunPlan | None) -> dict[str, Any]:
+    named = {} if key is None else {"specification": key}
+    if plan is None:
+        return {**named, "waits": True}
+    return {**named, **{name: getattr(plan, name) for name in plan.__slots__}, "cost_usd": plan.cost_usd}
+
+
+def _print_json(document: Any) -> None:
+    import orjson
+
+    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2, default=float).decode())
+
+
+def _show_all(plans: list[tuple[str, RunPlan | None]]) -> None:
+    """Every specification, and what all of them cost together."""
+    from rich.text import Text
+
+    terminal = console()
+    for key, plan in plans:
+        terminal.print(Text(f"{shown(key)}", style="bold cyan"))
+        if plan is None:
+            terminal.print("waits for the result of another specification: it cannot be planned yet\n")
+            continue
+        _show(plan)
+        terminal.print()
+    costs = [plan.cost_usd for _, plan in plans if plan is not None]
+    if any(cost is None for cost in costs):
+        terminal.print(Text("All together: unknown, for a model has no price", style="bold"))
+        return
+    low, expected, high = (sum(float(cost[i]) for cost in costs if cost is not None) for i in range(3))
+    terminal.print(Text(f"All together: ${expected:.4f} (between ${low:.4f} and ${high:.4f})", style="bold"))
 
 
 def _show(plan: RunPlan) -> None:

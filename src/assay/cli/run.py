@@ -17,6 +17,7 @@ from assay.cli.options import (
     max_failures_option,
     money,
     plugin_option,
+    set_by_hand,
     shown,
     store_option,
 )
@@ -102,7 +103,7 @@ def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, gate
         raise click.UsageError(f"--gate goes by the policies of a run file, and {file.name} is none; see `assay gate`")
     with watch(enabled=not quiet) as listener:
         if several:
-            evaluation, notes = run_evaluation_file(file, options, given=_set_by_hand(), listener=listener)
+            evaluation, notes = run_evaluation_file(file, options, given=set_by_hand(), listener=listener)
         else:
             report, notes = run_file(file, options, listener=listener)
     if not quiet:
@@ -113,13 +114,6 @@ def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, gate
         return evaluation_verdict(evaluation, max_failures, gate=gate)
     show(report, as_json=as_json)
     return verdict(report, max_failures)
-
-
-def _set_by_hand() -> frozenset[str]:
-    """The options that stand on the command line, as opposed to those that have their defaults."""
-    context = click.get_current_context()
-    by_default = (click.core.ParameterSource.DEFAULT, click.core.ParameterSource.DEFAULT_MAP)
-    return frozenset(name for name in context.params if context.get_parameter_source(name) not in by_default)
 
 
 def evaluation_verdict(evaluation: EvaluationReport, max_failures: float, *, gate: bool) -> int:

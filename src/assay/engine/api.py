@@ -158,13 +158,37 @@ def plan_file(path: Path, options: Options) -> RunPlan:
     """What running a task file would do and cost; asks no model."""
     from assay.engine.planning import plan_run
 
-    # nothing is run here, so that nothing need be allowed
-    plan = prepare(path, registry(), replace(options, trust_code=True))
+    plan = prepare(path, registry(), _only_planned(options))
     opened = open_store(options.store or default_location(plan.loaded.document.root))
     try:
         return plan_run(plan, opened)
     finally:
         opened.close()
+
+
+def plan_evaluation(path: Path, options: Options, given: frozenset[str]) -> list[tuple[str, RunPlan | None]]:
+    """The same for every specification of a run file; None for one that waits for the result of another."""
+    from assay.engine.planning import plan_run
+    from assay.engine.specifications import plan_again, prepare_run
+
+    prepared = prepare_run(path, registry(), _only_planned(options), given)
+    opened = open_store(options.store or default_location(prepared.run.document.root))
+    try:
+        return [
+            (
+                step.key if step.runs == 1 else f"{step.key}, run {repeat + 1}",
+                None if step.plan is None else plan_run(plan_again(step.plan, repeat), opened),
+            )
+            for step in prepared.steps
+            for repeat in step.repeats
+        ]
+    finally:
+        opened.close()
+
+
+def _only_planned(options: Options) -> Options:
+    """Nothing is run or asked: code need not be allowed, keys need not be there."""
+    return replace(options, trust_code=True, keyless=True)
 
 
 def ping_model(model: str, folder: Path) -> PingResult:

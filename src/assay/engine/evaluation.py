@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from assay.engine.budget import Purse
@@ -15,7 +15,7 @@ from assay.engine.prepare import Plan
 from assay.engine.progress import Listener, Progress
 from assay.engine.repeatability import repeatability
 from assay.engine.session import answer_task, run_task
-from assay.engine.specifications import Prepared, Step, prepare_step
+from assay.engine.specifications import Prepared, Step, plan_again, prepare_step
 from assay.errors import AssayError, Interrupted, SpecError
 from assay.spec import LoadedDataset
 from assay.store import runs
@@ -95,9 +95,8 @@ class Evaluating:
     async def _chain(self, chain: Sequence[tuple[Step, Plan]], purse: Purse | None) -> None:
         for step, plan in chain:
             outcome = self._outcomes[step.key]
-            first = 1 if step.repeats_of is not None else 0
-            for repeat in range(first, step.runs):
-                again = _again(plan, repeat)
+            for repeat in step.repeats:
+                again = plan_again(plan, repeat)
                 try:
                     listener = self._listener.of(f"{step.key}/{repeat}")
                     outcome.reports.append(await answer_task(again, self._store, listener=listener, purse=purse))
@@ -140,14 +139,6 @@ class Evaluating:
             else verdicts_of(self._prepared.run.policies, evaluation, step.repeats_of or step.key, report),
             repeatability=repeatability(self._store, made) if step.runs > 1 and len(made) > 1 else None,
         )
-
-
-def _again(plan: Plan, repeat: int) -> Plan:
-    """The same plan with questions of its own, so that the answers are new."""
-    if repeat == 0:
-        return plan
-    spec = {**plan.spec, "repeat": repeat}
-    return replace(plan, options=replace(plan.options, repeat=repeat), spec=spec, identity=f"{plan.identity}-{repeat}")
 
 
 def _waves(steps: Sequence[Step]) -> Iterator[list[Step]]:

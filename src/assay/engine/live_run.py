@@ -110,8 +110,11 @@ async def answer_all(
 
 def _salt(plan: Plan, record: RunRecord) -> str:
     """What sets the calls of a run apart from those of others: nothing, its repeat, or itself."""
-    if plan.options.cache_policy == "no-cache":
-        return record.id
+    return record.id if plan.options.cache_policy == "no-cache" else repeat_salt(plan)
+
+
+def repeat_salt(plan: Plan) -> str:
+    """What sets the calls of a repeated run apart from those of the first."""
     return f"repeat {plan.options.repeat}" if plan.options.repeat else ""
 
 

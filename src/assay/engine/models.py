@@ -66,7 +66,7 @@ class Models:
                     "add `prices` to its model file"
                 )
             client = Budgeted(client, connection.prices, self._purse)
-        prefix = endpoint_prefix({**connection.identity, **({"salt": self._salt} if self._salt else {})})
+        prefix = endpoint_prefix(connection.identity, self._salt)
         remembered = Remembered(client, self._memory, prefix, prices=connection.prices)
         return Policies(remembered, limited, retrying, connection)
 

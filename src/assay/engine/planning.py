@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from assay.engine.cell import Cell, CellAsk, Occurrences, Work
-from assay.engine.live_run import cells_of, defaults_of
+from assay.engine.live_run import cells_of, defaults_of, repeat_salt
 from assay.engine.memory import RunMemory
 from assay.engine.prepare import Plan
 from assay.engine.seeds import seeded
@@ -104,9 +104,9 @@ class _Tally:
 class _Counting:
     """Stands in for a model: counts the question, and answers with what is remembered or with nothing."""
 
-    def __init__(self, connection: Connection, memory: RunMemory) -> None:
+    def __init__(self, connection: Connection, memory: RunMemory, salt: str = "") -> None:
         self.name = connection.name
-        self._prefix = endpoint_prefix(connection.identity)
+        self._prefix = endpoint_prefix(connection.identity, salt)
         self._memory = memory
         self._asked: set[bytes] = set()
         self.tallies: dict[CallPurpose, _Tally] = {}
@@ -134,7 +134,7 @@ def plan_run(plan: Plan, store: Store) -> RunPlan:
     done = evidence.done_positions(store, before.rows_of) if before is not None else ()
     memory = RunMemory(store, 0)
     try:
-        counting = {id(c): _Counting(c, memory) for c in plan.connections.values()}
+        counting = {id(c): _Counting(c, memory, repeat_salt(plan)) for c in plan.connections.values()}
         clients = {key: counting[id(connection)] for key, connection in plan.connections.items()}
         n_cells = asyncio.run(_walk(plan, seeded(plan.loaded.scorers, store), clients, done))
     finally:

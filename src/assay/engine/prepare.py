@@ -35,7 +35,10 @@ ModelReference = str | Callable[..., Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a person may say about a run beside its file; a `repeat` is the same run asked anew."""
+    """What a person may say about a run beside its file; a `repeat` is the same run asked anew.
+
+    A `keyless` plan asks nothing and needs no provider's key.
+    """
 
     model: ModelReference | None = None
     dataset: Path | None = None
@@ -50,6 +53,7 @@ class Options:
     cache_policy: CachePolicy = "reuse"
     subsampling: Subsampling = "head"
     repeat: int = 0
+    keyless: bool = False
     allow_code: bool = False
     trust_code: bool = False
     code_timeout: float = CALL_S
@@ -234,10 +238,12 @@ def _connections(loaded: LoadedTask, options: Options, definitions: Definitions)
     if not wanted:
         return {}
     from assay.model.connect import connect
+    from assay.model.presets import keyless
 
+    root, environment = loaded.document.root, loaded.document.environment
+    known = keyless(environment) if options.keyless else environment
     made: dict[ModelReference, Connection] = {}
     for reference in wanted.values():
         if reference not in made:
-            root, environment = loaded.document.root, loaded.document.environment
-            made[reference] = connect(reference, root=root, environment=environment, definitions=definitions)
+            made[reference] = connect(reference, root=root, environment=known, definitions=definitions)
     return {key: made[reference] for key, reference in wanted.items()}

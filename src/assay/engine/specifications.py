@@ -41,6 +41,11 @@ class Step:
         """The specification whose result this one reads."""
         return self.loaded.result_of
 
+    @property
+    def repeats(self) -> range:
+        """The numbers of its runs; one that repeats another takes the first from there."""
+        return range(1 if self.repeats_of is not None else 0, self.runs)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
@@ -104,6 +109,14 @@ def prepare_step(step: Step, prepared: Prepared, results: Results | None = None)
         results=results,
         make=prepared.make,
     )
+
+
+def plan_again(plan: Plan, repeat: int) -> Plan:
+    """The same plan with questions of its own, so that the answers are new."""
+    if repeat == 0:
+        return plan
+    spec = {**plan.spec, "repeat": repeat}
+    return replace(plan, options=replace(plan.options, repeat=repeat), spec=spec, identity=f"{plan.identity}-{repeat}")
 
 
 def _with_run_config(options: Options, config: RunConfig, given: frozenset[str]) -> Options:

@@ -12,9 +12,12 @@ import orjson
 from assay.types import Request
 
 
-def endpoint_prefix(identity: Mapping[str, Any]) -> bytes:
-    """What an endpoint adds to every key: provider, address, model, adapter; never a secret."""
-    return orjson.dumps(identity, option=orjson.OPT_SORT_KEYS)
+def endpoint_prefix(identity: Mapping[str, Any], salt: str = "") -> bytes:
+    """What an endpoint adds to every key: provider, address, model, adapter; never a secret.
+
+    A `salt` sets the calls of one run apart from the same calls of others.
+    """
+    return orjson.dumps({**identity, "salt": salt} if salt else identity, option=orjson.OPT_SORT_KEYS)
 
 
 def canonical(request: Request) -> bytes:

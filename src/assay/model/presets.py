@@ -80,6 +80,11 @@ def api_key(preset: Preset, reference: str, environment: Mapping[str, str]) -> s
     raise SpecError(f"{reference} needs a key: set the environment variable {preset.keys[0]}{other}, or put it in .env")
 
 
+def keyless(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment as if every provider's key were set, for plans: nothing is asked, so no key is needed."""
+    return {**{variable: "not needed" for preset in PRESETS.values() for variable in preset.keys}, **environment}
+
+
 def address(provider: str, preset: Preset, model: str, environment: Mapping[str, str]) -> str:
     """The address that calls of a model are posted to; `<PROVIDER>_BASE_URL` beats the table."""
     variable = f"{provider.upper()}_BASE_URL"

@@ -146,8 +146,8 @@ def test_fields_that_are_missing_at_the_top_are_all_told(load: Load) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("evaluation: {}\n", "run files are not available in this version"),
-        ("task_specifications: []\n", "evaluations are not available in this version"),
+        ("evaluation: {}\n", "this file is a run file, not a task"),
+        ("task_specifications: []\n", "this file is an evaluation, not a task"),
         ("key: a\nsource: {}\n", "this file is a dataset, not a task"),
         ("process_input: {}\n", "this file is an adapter, not a task"),
         ("assessment_plan: {}\n", "have no counterpart here"),

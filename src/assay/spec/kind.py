@@ -65,7 +65,7 @@ def not_a_task(kind: FileKind | None) -> str:
     if kind is None:
         return 'not a file of assay; a task has "key", "display_name", "description" and "definition"'
     if kind in ("run", "evaluation"):
-        name = "run files" if kind == "run" else "evaluations"
-        return f"{name} are not available in this version; name a task file instead"
+        name = "a run file" if kind == "run" else "an evaluation"
+        return f"this file is {name}, not a task: `assay run` runs it, and assay.run_evaluation in Python"
     article = "an" if kind == "adapter" else "a"
     return f"this file is {article} {kind}, not a task"

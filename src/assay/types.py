@@ -249,6 +249,19 @@ class Solution:
     trace: Trace
 
 
+MAX_FANOUT = 1 << 12
+"""How many rows may become of one sample where a postprocessor makes several."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fanned:
+    """A row that a postprocessor made of a sample and its answer."""
+
+    sample: Mapping[str, Any]
+    answer: str
+    trace: Trace
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaidCall:
     """A reply that was paid for, with all that is kept of it; `cost_usd` is None when the price is unknown."""

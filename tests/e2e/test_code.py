@@ -367,6 +367,68 @@ def test_code_leads_conversations_that_are_paid_for_once(live, loopback):
     assert plan.json["models"][0]["calls"] == 5
 
 
+FAN = """
+key: fan
+display_name: Fan
+definition:
+  dataset: {source: {type: local, file_path: data.jsonl}}
+  solver:
+    type: single_turn_solver
+    input_builder: {type: chat_completion, input_messages: [{role: user, content: "{{ sample.question }}"}]}
+    sampling: {temperature: 0}
+    postprocessor:
+      type: python
+      postprocess_snippet: |
+        def postprocess(sample, solver_output):
+            if sample.question == "Question 3?":
+                return []
+            return [({**sample, "part": n}, solver_output) for n in range(3)]
+  TRIALS
+  scorers:
+    - {type: string_equals, ground_truth: "{{ sample.answer }}"}
+    - {type: contains, substring: "{{ sample.part }}", value: "012"}
+"""
+
+
+@pytest.mark.parametrize("trials", [1, 2])
+def test_rows_of_one_sample_are_scored_apart_and_count_as_one_cluster(live, loopback, trials):
+    project = live(20, task=FAN.replace("TRIALS", "trials: {num_trials: 2}" if trials == 2 else ""))
+    flags = ["--model", "stub", "--json", "--allow-code"]
+    done = project.assay("run", "task.yaml", *flags)
+    assert done.code == 0, done.err
+    assert loopback.stats()["served"] == 20 * trials
+    assert (done.json["n_samples"], done.json["n_failed"]) == (19 * 3 + 1, 1)
+    first, second = done.json["scorers"]
+    value = first["metrics"][0]["values"]["accuracy"]
+    assert (value["n"], value["clusters"]) == (57, 19)
+    assert second["metrics"][0]["values"]["accuracy"]["value"] == 1.0
+    samples = project.assay("samples", "--json").lines
+    assert {sample["sample_id"] for sample in samples[: 3 * trials]} == {"0/0", "0/1", "0/2"}
+    assert samples[1]["sample"]["part"] == 1
+    again = project.assay("run", "task.yaml", *flags)
+    assert again.json["n_samples"] == done.json["n_samples"]
+    assert loopback.stats()["served"] == 20 * trials
+
+
+def test_a_run_with_several_rows_a_sample_goes_on_where_it_stopped(live, loopback):
+    project = live(60, task=FAN.replace("TRIALS", ""))
+    loopback.configure(latency_ms=300)
+    process = project.start("run", "task.yaml", "--model", "stub", "--allow-code", "--max-concurrency", "10")
+    deadline = time.monotonic() + 30
+    while loopback.stats()["served"] < 25 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    before = loopback.stats()["served"]
+    loopback.configure(latency_ms=0)
+    done = project.assay("run", "task.yaml", "--model", "stub", "--allow-code", "--json")
+    assert done.code == 0, done.err
+    assert 0 < before < 60
+    assert done.json["n_samples"] == 59 * 3 + 1
+    assert loopback.stats()["served"] <= 60 + 10
+    assert project.assay("rescore", "latest", "task.yaml", "--allow-code", "--json").json["n_samples"] == 59 * 3 + 1
+
+
 def test_python_programs_may_allow_code_too(code, monkeypatch):
     import assay
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from assay.errors import Place
 from assay.spec.environment import environment_of, variable_of, with_environment
-from assay.spec.fields import Located, Place
+from assay.spec.fields import Located
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ class Cell:
 
 @dataclass(slots=True)
 class Answered:
-    """A cell with all that came of it."""
+    """A cell with all that came of it; of the rows that a postprocessor makes of a cell, one is the `first`."""
 
     cell: Cell
     calls: list[tuple[bytes, bool]]
@@ -40,6 +40,7 @@ class Answered:
     trace: Trace = _NOBODY
     failure: Failure | None = None
     judged: dict[int, Outcome] = field(default_factory=dict)
+    first: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

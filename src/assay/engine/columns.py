@@ -20,7 +20,7 @@ def column_problems(loaded: LoadedTask, rows: Sequence[Mapping[str, Any]]) -> It
     """A problem for every template that cannot work, or reads a column which none of the rows has."""
     there = list(dict.fromkeys(name for row in rows for name in row))
     sources = loaded.document.sources
-    for text in _texts(loaded):
+    for text, of_solver in _texts(loaded):
         if has_placeholder(text):
             continue
         wrong = check_syntax(text) if isinstance(text, Template) else None
@@ -28,7 +28,8 @@ def column_problems(loaded: LoadedTask, rows: Sequence[Mapping[str, Any]]) -> It
             yield problem_in(sources, f"not a template: {wrong}", text.place)
             continue
         yield from _unknown_names(text, loaded)
-        if rows:
+        # a postprocessor may give its rows any columns: what comes after it is known only then
+        if rows and (of_solver or not _has_postprocessor(loaded)):
             for name in _columns(text):
                 if name not in there and name != "sample_id":
                     message = f'the dataset has no column "{name}"; it has {listing(there)}'
@@ -74,14 +75,17 @@ def _columns(text: Located) -> list[str]:
     return [str(text)]
 
 
-def _texts(loaded: LoadedTask) -> Iterator[Located]:
-    """Every template and column name in the settings of a task."""
+def _has_postprocessor(loaded: LoadedTask) -> bool:
+    return loaded.solver is not None and loaded.solver.settings.postprocessor is not None
+
+
+def _texts(loaded: LoadedTask) -> Iterator[tuple[Located, bool]]:
+    """Every template and column name in the settings of a task, and whether it is the solver's."""
     if loaded.solver is not None:
-        yield from _inside(loaded.solver.settings)
+        yield from ((text, True) for text in _inside(loaded.solver.settings))
     for scorer in loaded.scorers:
-        yield from _inside(scorer.settings)
-        for metric in scorer.metrics:
-            yield from _inside(metric.settings)
+        for part in (scorer.settings, *(metric.settings for metric in scorer.metrics)):
+            yield from ((text, False) for text in _inside(part))
 
 
 def _inside(value: Any) -> Iterator[Located]:

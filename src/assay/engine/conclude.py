@@ -5,6 +5,7 @@ from __future__ import annotations
 import orjson
 
 from assay.engine.actions import excluded
+from assay.engine.fanout import fanout_of
 from assay.engine.numbers import Basis, scorer_report
 from assay.errors import SpecError
 from assay.report.document import metric_document, metric_from, report_from, summary_document
@@ -29,7 +30,15 @@ def conclude(
         by_slot[slot] = by_slot.get(slot, 0) + n
         by_kind[kind] = by_kind.get(kind, 0) + n
     left_out = excluded(loaded, store, rows_of)
-    basis = Basis(store=store, rows_of=rows_of, seed=record.seed, trials=repeated, without=left_out.positions)
+    fanout = fanout_of(loaded)
+    basis = Basis(
+        store=store,
+        rows_of=rows_of,
+        seed=record.seed,
+        trials=repeated,
+        without=left_out.positions,
+        fanout=fanout,
+    )
     scorers = tuple(
         scorer_report(basis, slot, scorer, n_failed=by_slot.get(0, 0) + by_slot.get(slot, 0))
         for slot, scorer in enumerate(loaded.scorers, start=1)
@@ -41,8 +50,8 @@ def conclude(
         model=record.model,
         display_name=loaded.task.display_name,
         trials=trials,
-        n_samples=evidence.count_samples(store, rows_of, trials=trials),
-        n_failed=evidence.count_failed_samples(store, rows_of, trials=trials),
+        n_samples=evidence.count_samples(store, rows_of, trials=trials, fanout=fanout),
+        n_failed=evidence.count_failed_samples(store, rows_of, trials=trials, fanout=fanout),
         n_cached=n_cached,
         scorers=scorers,
         failures=by_kind,

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from assay.engine.cell import Answered, Cell, CellAsk, CountedOnly, Occurrences, Work, solved_batch
+from assay.engine.fanout import fanned_cell
 from assay.engine.memory import RunMemory
 from assay.engine.record import Recorder
 from assay.model.client import CallError
 from assay.spec import LoadedScorer
-from assay.types import Failure, Outcome, Rows, Solution
+from assay.types import MAX_FANOUT, Failure, Fanned, Outcome, Rows, Solution
 
 GROUP_ROWS = 500
 GROUP_S = 0.05
@@ -64,27 +65,42 @@ class Engine:
             except BudgetReached:
                 self.out_of_budget = True
                 return
-            if answered is None:
-                continue
-            self._finished.append(answered)
+            self._finished += answered
             if len(self._finished) >= GROUP_ROWS:
                 self._wake()
                 await self._room.wait()
 
-    async def _answer(self, cell: Cell) -> Answered | None:
-        """The cell with its answer and verdicts; None when it was done before and only had to be counted."""
+    async def _answer(self, cell: Cell) -> list[Answered]:
+        """The cell with its answer and verdicts; nothing when it was done before and only had to be counted."""
         ask = CellAsk(self._work, self._occurrences, cell)
         answered = Answered(cell, ask.calls)
         rows = Rows(positions=(cell.position,), ids=(cell.sample_id,), samples=(cell.sample,))
         try:
             solved = await self._solved(rows, ask)
+            if self._work.solver is not None and self._work.solver.fan_out is not None:
+                rows_of_it = await self._fanned(answered, solved, ask)
+                return [] if cell.done else rows_of_it
             if isinstance(solved, Failure):
                 answered.failure = solved
             else:
                 await self._score(answered, solved, ask)
         except CountedOnly:
-            return None
-        return None if cell.done else answered
+            return []
+        return [] if cell.done else [answered]
+
+    async def _fanned(self, answered: Answered, solved: Rows | Failure, ask: CellAsk) -> list[Answered]:
+        """The rows that the postprocessor makes of an answer, each with verdicts of its own."""
+        solver = self._work.solver
+        assert solver is not None
+        assert solver.fan_out is not None
+        made: Sequence[Fanned] | Failure
+        made = solved if isinstance(solved, Failure) else (await asyncio.to_thread(solver.fan_out, solved))[0]
+        if isinstance(made, Failure):
+            cell = replace(answered.cell, position=answered.cell.position * MAX_FANOUT)
+            return [Answered(cell, answered.calls, failure=made)]
+        rows = fanned_cell(answered, made)
+        await asyncio.gather(*(self._score(row, _row_of(row), ask) for row in rows))
+        return rows
 
     async def _score(self, answered: Answered, solved: Rows, ask: CellAsk) -> None:
         """Note the answer, and ask the judges about it."""
@@ -145,11 +161,23 @@ class Engine:
             return
         group.sort(key=lambda answered: answered.cell.position)
         batch = solved_batch(group, list(self._judges), has_solver=self._work.solver is not None)
-        self.failed += await asyncio.to_thread(self._recorder.record, batch, cursor=self.done + len(group), paid=paid)
+        done = self.done + sum(1 for a in group if a.first)
+        self.failed += await asyncio.to_thread(self._recorder.record, batch, cursor=done, paid=paid)
         self._memory.committed()
         self._room.set()
-        self.done += len(group)
-        self.cached += sum(1 for a in group if a.calls and all(cached for _, cached in a.calls))
+        self.done = done
+        self.cached += sum(1 for a in group if a.first and a.calls and all(cached for _, cached in a.calls))
+
+
+def _row_of(answered: Answered) -> Rows:
+    cell = answered.cell
+    return Rows(
+        positions=(cell.position,),
+        ids=(cell.sample_id,),
+        samples=(cell.sample,),
+        answers=(answered.answer or "",),
+        traces=(answered.trace,),
+    )
 
 
 async def _judged(scorer: LoadedScorer, rows: Rows, ask: CellAsk) -> Outcome:

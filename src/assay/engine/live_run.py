@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from assay.engine.budget import Purse
 from assay.engine.cell import Cell, Work
+from assay.engine.fanout import done_cells, fanout_of
 from assay.engine.live import Engine
 from assay.engine.memory import RunMemory
 from assay.engine.models import Models
@@ -69,7 +70,7 @@ async def answer_all(
     plan: Plan, store: Store, record: RunRecord, listener: Listener, purse: Purse | None = None
 ) -> Ended:
     """The same in an event loop that runs already; several runs may pay from one purse."""
-    evidence.drop_retryable(store, record.no)
+    evidence.drop_retryable(store, record.no, fanout=fanout_of(plan.loaded))
     options = plan.options
     # an unfinished run keeps what it paid for, even when it was told not to trust older replies
     memory = RunMemory(store, record.no, "update" if options.fresh else options.cache_policy)
@@ -84,7 +85,7 @@ async def answer_all(
         max_concurrency=options.max_concurrency,
         salt=_salt(plan, record),
     )
-    done = evidence.done_positions(store, record.no)
+    done = done_cells(store, record.no, fanout_of(plan.loaded))
     work = Work(
         solver=plan.loaded.solver,
         scorers=seeded(plan.loaded.scorers, store),

@@ -28,13 +28,17 @@ WORTH_SHOWING = 0.01
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What the numbers of a run are made of: its committed rows but those left out, and how trials become one."""
+    """What the numbers of a run are made of: its committed rows but those left out, and how trials become one.
+
+    `fanout` is how many rows may come of one sample: all of them are one cluster.
+    """
 
     store: Store
     rows_of: int
     seed: int
     trials: Trials | None = None
     without: frozenset[int] = frozenset()
+    fanout: int = 1
 
 
 class _Kept:
@@ -158,13 +162,14 @@ def _table(basis: Basis, slot: int, scorer: LoadedScorer) -> tuple[Table, dict[s
     metadata = trials is None and (whole or known is None or not fields <= set(known))
     stored = evidence.score_pages(basis.store, basis.rows_of, slot, metadata=metadata, inputs=bool(labels))
     kept = _Kept(stored, basis.without)
-    for page in kept if trials is None else _aggregated(iter(kept), trials):
+    for page in kept if trials is None else _aggregated(iter(kept), trials, basis.fanout):
         values = _loaded(page.values)
         details = _loaded(page.metadata) if metadata else [_NOTHING] * len(values)
         named = _labels(page, labels)
         for template, column in named.items():
             unlabelled[template] += sum(label is None for label in column)
-        builder.add(values, details, labels=named)
+        clusters = None if basis.fanout == 1 else [position // basis.fanout for position in page.positions]
+        builder.add(values, details, labels=named, clusters=clusters)
     table = builder.build()
     for template, n in unlabelled.items():
         if table.n and n == table.n:
@@ -173,16 +178,15 @@ def _table(basis: Basis, slot: int, scorer: LoadedScorer) -> tuple[Table, dict[s
     return table, unlabelled, kept.dropped
 
 
-def _aggregated(pages: Iterator[evidence.ScorePage], trials: Trials) -> Iterator[evidence.ScorePage]:
-    """The pages with one score a sample instead of one a trial."""
+def _aggregated(pages: Iterator[evidence.ScorePage], trials: Trials, fanout: int) -> Iterator[evidence.ScorePage]:
+    """The pages with one score a sample instead of one a trial; rows with the same number are the same sample."""
     rows = (
-        (position // trials.num_trials, page.values[i], page.inputs[i : i + 1], page.ids[i : i + 1])
+        (position, page.values[i], page.inputs[i : i + 1], page.ids[i : i + 1])
         for page in pages
         for i, position in enumerate(page.positions)
     )
     made = evidence.ScorePage([], [], [], [], [])
-    for sample, group in groupby(rows, key=lambda row: row[0]):
-        entries = list(group)
+    for sample, entries in _by_sample(rows, trials.num_trials, fanout):
         score = aggregate([orjson.loads(text) for _, text, _, _ in entries], trials)
         made.positions.append(sample)
         made.values.append(orjson.dumps(score).decode())
@@ -192,6 +196,19 @@ def _aggregated(pages: Iterator[evidence.ScorePage], trials: Trials) -> Iterator
             yield made
             made = evidence.ScorePage([], [], [], [], [])
     yield made
+
+
+Entry = tuple[int, str, list[str], list[str]]
+
+
+def _by_sample(rows: Iterator[Entry], trials: int, fanout: int) -> Iterator[tuple[int, list[Entry]]]:
+    """The trials of each sample together, samples in their order."""
+    for source, group in groupby(rows, key=lambda row: row[0] // (trials * fanout)):
+        parts: dict[int, list[Entry]] = {}
+        for entry in group:
+            parts.setdefault(entry[0] % fanout, []).append(entry)
+        for n in sorted(parts):
+            yield source * fanout + n, parts[n]
 
 
 def _loaded(documents: Sequence[str | None]) -> list[Mapping[str, Any]]:

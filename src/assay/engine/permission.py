@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.errors import Place, Problem, SpecError
 from assay.registry import Kind
-from assay.spec import LoadedScorer, LoadedTask
+from assay.spec import LoadedScorer, LoadedSolver, LoadedTask
 from assay.spec.code import Code, codes_in
 from assay.spec.source import Source, problem_in
 
@@ -136,8 +136,17 @@ def with_sandbox(loaded: LoadedTask, options: CodeOptions) -> Iterator[LoadedTas
         yield replace(
             loaded,
             scorers=tuple(_bound_scorer(scorer, sandbox) for scorer in loaded.scorers),
-            solver=None if solver is None else replace(solver, kind=_bound(solver.kind, sandbox)),
+            solver=None if solver is None else _bound_solver(solver, sandbox),
         )
+
+
+def _bound_solver(solver: LoadedSolver, sandbox: Sandbox) -> LoadedSolver:
+    after = solver.settings.postprocessor
+    if after is None:
+        return replace(solver, kind=_bound(solver.kind, sandbox))
+    from assay.solver.postprocess import postprocess
+
+    return replace(solver, kind=_bound(solver.kind, sandbox), fan_out=partial(postprocess, after, sandbox=sandbox))
 
 
 def _bound_scorer(scorer: LoadedScorer, sandbox: object) -> LoadedScorer:

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from assay.engine.cell import Cell, CellAsk, Occurrences, Work
+from assay.engine.fanout import done_cells, fanout_of
 from assay.engine.live_run import cells_of, defaults_of, repeat_salt
 from assay.engine.memory import RunMemory
 from assay.engine.prepare import Plan
@@ -20,7 +21,7 @@ from assay.model.connect import Connection
 from assay.model.key import call_key, canonical, endpoint_prefix
 from assay.model.limit import estimate_tokens
 from assay.spec import LoadedScorer, LoadedSolver
-from assay.store import evidence, runs
+from assay.store import runs
 from assay.store.calls import reply_tokens
 from assay.store.store import Store
 from assay.types import CallPurpose, Failure, Reply, Request, Rows, Solution, Trace, Usage
@@ -131,7 +132,7 @@ class _Counting:
 def plan_run(plan: Plan, store: Store) -> RunPlan:
     """Walk through every cell without asking anything; answers that are not there yet stand in as empty."""
     before = None if plan.options.fresh else runs.latest_of(store, plan.identity)
-    done = evidence.done_positions(store, before.rows_of) if before is not None else ()
+    done = done_cells(store, before.rows_of, fanout_of(plan.loaded)) if before is not None else ()
     memory = RunMemory(store, 0)
     try:
         counting = {id(c): _Counting(c, memory, repeat_salt(plan)) for c in plan.connections.values()}

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from assay.dataset.batch import Batch
 from assay.dataset.open import open_dataset
+from assay.engine.fanout import answered_rows, fanned_batch
 from assay.engine.prepare import Plan
 from assay.engine.progress import Listener, Progress
 from assay.engine.record import Recorder, Solved
@@ -44,7 +45,8 @@ def _solved(plan: Plan, batch: Batch, positions: range) -> Solved:
     if solver is None:
         return Solved(rows=rows, inputs=batch.texts)
     rows, failures = solver.kind.function(solver.settings, rows)
-    return Solved(rows=rows, inputs=batch.texts, failures=failures)
+    solved = Solved(rows=rows, inputs=batch.texts, failures=failures)
+    return solved if solver.fan_out is None else fanned_batch(solved, solver.fan_out(answered_rows(solved)))
 
 
 def _after(batches: Iterator[Batch], done: int) -> Iterator[Batch]:

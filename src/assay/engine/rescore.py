@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from assay.engine.conclude import conclude
+from assay.engine.fanout import fanout_of
 from assay.engine.permission import NO_CODE, CodeOptions, code_problems, require_permission, with_sandbox
 from assay.engine.record import Recorder
 from assay.engine.whole import answered_samples, in_pages, score_whole, stored_rows
@@ -44,6 +45,8 @@ def rescore(
     before = orjson.loads(record.spec)
     if _trials(before) != (repeated.num_trials if repeated else 1):
         raise SpecError(f"run {record.id} has {_trials(before)} trials a sample, the task another number")
+    if _fans_out(before) != (fanout_of(loaded) > 1):
+        raise SpecError(f"only one of run {record.id} and the task has a postprocessor: their rows are not the same")
     _refuse_changed_judges(loaded, record, before)
     made = runs.start(store, _new_run(loaded, record, before))
     with store.begin() as connection:
@@ -80,6 +83,11 @@ def _said_now(loaded: LoadedTask) -> dict[str, Any]:
 def _trials(spec: Any) -> int:
     found = spec["task"]["definition"].get("trials")
     return int(found["num_trials"]) if found else 1
+
+
+def _fans_out(spec: Any) -> bool:
+    solver = spec["task"]["definition"].get("solver")
+    return isinstance(solver, dict) and solver.get("postprocessor") is not None
 
 
 def _score_all(loaded: LoadedTask, store: Store, record: RunRecord) -> None:

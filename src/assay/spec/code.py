@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from assay.errors import Place, Problem
-from assay.spec.fields import Located
+from assay.spec.located import Located
 from assay.spec.nearest import nearest
 from assay.spec.placeholder import has_placeholder
 
@@ -122,6 +122,14 @@ class InferenceCode(Code):
 
     function = "run_inference"
     parameters = ("body", "environment", "sample")
+
+
+class PostprocessCode(Code):
+    """`postprocess(sample, solver_output)`."""
+
+    function = "postprocess"
+    parameters = ("sample", "solver_output")
+    least = 2
 
 
 class SolverCode(Code):

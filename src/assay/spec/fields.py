@@ -1,55 +1,30 @@
-"""The pieces that settings are made of: strict frozen models, and text that knows where it stands."""
+"""The pieces that settings are made of: strict frozen models."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
-from pydantic_core import CoreSchema, core_schema
+from pydantic import BaseModel, ConfigDict, Field
 
-from assay.errors import Place
+from assay.spec.code import PostprocessCode
+from assay.spec.located import ColumnName, Located, Template
 from assay.types import Purpose
 
+__all__ = [
+    "ColumnName",
+    "Key",
+    "Located",
+    "MetricSpec",
+    "Postprocessor",
+    "ScorerSpec",
+    "Settings",
+    "SolverSpec",
+    "SourceSpec",
+    "Template",
+]
+
 Key = Annotated[str, Field(pattern=r"^[a-zA-Z0-9_-]+$", min_length=1, max_length=250)]
-
-
-class Located(str):
-    """Text from a file that remembers its place, so that a failure at run time can name it.
-
-    `literal` says that its lines are lines of the file (a `|` block, an included file).
-    """
-
-    place: Place | None
-    literal: bool
-
-    def __new__(cls, text: str, place: Place | None = None, *, literal: bool = False) -> Self:
-        made = super().__new__(cls, text)
-        made.place = place if place is not None else getattr(text, "place", None)
-        made.literal = literal or bool(getattr(text, "literal", False))
-        return made
-
-    def at(self, line: int) -> Place | None:
-        """The place of a line of this text, counted from 1."""
-        if self.place is None or not self.literal:
-            return self.place
-        return Place(self.place.file, self.place.line + line - 1, self.place.column)
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        def keep(value: Any, validate: Callable[[Any], str]) -> Located:
-            validate(value)
-            return cls(value)
-
-        return core_schema.no_info_wrap_validator_function(keep, core_schema.str_schema(strict=True))
-
-
-class Template(Located):
-    """Text with `{{ ... }}` in it, rendered for each sample; checked against the dataset's columns."""
-
-
-class ColumnName(Located):
-    """The plain name of a dataset's column."""
 
 
 class Settings(BaseModel):
@@ -59,11 +34,19 @@ class Settings(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True)
 
 
+class Postprocessor(Settings):
+    """A function of the user's that makes several rows, or others, of a sample and its answer."""
+
+    type: Literal["python"]
+    postprocess_snippet: PostprocessCode
+
+
 class SolverSpec(Settings):
     """What every solver accepts."""
 
     type: str
     message_format: str | None = None
+    postprocessor: Postprocessor | None = None
 
 
 class ScorerSpec(Settings):

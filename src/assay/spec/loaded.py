@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from assay.spec.document import Document
 from assay.spec.fields import MetricSpec, ScorerSpec, SolverSpec, SourceSpec
 from assay.spec.generator import GeneratedDataset
 from assay.spec.task import Task
+from assay.types import Failure, Fanned, Rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +38,12 @@ class LoadedScorer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedSolver:
-    """The solver of a task."""
+    """The solver of a task; `fan_out` makes the rows that are scored of its answers, where they are others."""
 
     kind: Kind
     settings: SolverSpec
     place: Place | None
+    fan_out: Callable[[Rows], Sequence[Sequence[Fanned] | Failure]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -93,22 +93,26 @@ def _keys(run_no: int, positions: Sequence[int], slot: int) -> Sequence[int]:
     return [pack(run_no, position, slot) for position in positions]
 
 
-def count_samples(store: Store, run_no: int, *, trials: int = 1) -> int:
-    """How many samples are stored; those with several trials count once."""
-    counted = func.count() if trials == 1 else func.count(func.distinct(_sample_of(samples.c.id, run_no, trials)))
+def count_samples(store: Store, run_no: int, *, trials: int = 1, fanout: int = 1) -> int:
+    """How many samples are stored; those with several trials count once, each of several rows by itself."""
+    of_trials = func.count(func.distinct(_sample_of(samples.c.id, run_no, trials, fanout)))
+    counted = func.count() if trials == 1 else of_trials
     return _count(store, select(counted).select_from(samples).where(_within(samples.c.id, run_no)))
 
 
-def count_failed_samples(store: Store, run_no: int, *, trials: int = 1) -> int:
+def count_failed_samples(store: Store, run_no: int, *, trials: int = 1, fanout: int = 1) -> int:
     """How many samples have at least one failure."""
-    counted = func.count(func.distinct(_sample_of(failures.c.id, run_no, trials)))
+    counted = func.count(func.distinct(_sample_of(failures.c.id, run_no, trials, fanout)))
     return _count(store, select(counted).select_from(failures).where(_within(failures.c.id, run_no)))
 
 
-def _sample_of(key: Any, run_no: int, trials: int) -> Any:
+def _sample_of(key: Any, run_no: int, trials: int, fanout: int) -> Any:
     """The number of the sample that a key belongs to, whatever its trial."""
     position = (key - bounds(run_no)[0]).op(">>")(STEP.bit_length() - 1)
-    return position if trials == 1 else position.op("/")(trials)
+    if trials == 1:
+        return position
+    source = position.op("/")(trials * fanout)
+    return source if fanout == 1 else source * fanout + position.op("&")(fanout - 1)
 
 
 def has_retryable(store: Store, run_no: int) -> bool:
@@ -117,14 +121,15 @@ def has_retryable(store: Store, run_no: int) -> bool:
         return any(connection.execute(query.limit(1)).first() is not None for query in _retryable(run_no))
 
 
-def drop_retryable(store: Store, run_no: int) -> int:
-    """Take back the samples with such a failure, so that they are done again; gives their number."""
+def drop_retryable(store: Store, run_no: int, *, fanout: int = 1) -> int:
+    """Take back the samples with such a failure, all `fanout` rows of each, so that they are done again."""
+    span = STEP * fanout
     with store.begin() as connection:
         found = [key for query in _retryable(run_no) for key in connection.execute(query).scalars()]
-        keys = sorted({key - key % STEP for key in found})
+        keys = sorted({key - key % span for key in found})
         for key in keys:
             for table in (samples, scores, failures, unsettled):
-                connection.execute(table.delete().where(table.c.id >= key, table.c.id < key + STEP))
+                connection.execute(table.delete().where(table.c.id >= key, table.c.id < key + span))
     return len(keys)
 
 

@@ -227,5 +227,50 @@ def test_python_programs_compare_results(runs, project, monkeypatch):
     assert json.loads(json.dumps(found.to_dict()))["comparisons"][0]["n"] == 60
     with pytest.raises(KeyError):
         found["zz"]
+    assert "B is better by 33.3 points" in repr(found)
     with pytest.raises(assay.SpecError, match="two runs"):
         assay.compare(first)
+
+
+HOSTILE = ["=1+1", "\x1b[31mred", "a\nb", "<script>", "..", "%s", "\u202egnp", "x" * 300, "[bold]b", "/"]
+
+
+def test_hostile_ids_neither_break_the_table_nor_reach_the_terminal_as_commands(runs, cli):
+    rows = [{"sample_id": name, "answer": "yes", "output": "yes"} for name in HOSTILE]
+    a, b = runs(rows, [{**row, "output": "no"} for row in rows])
+    said = cli("compare", a, b, "--flips", "20")
+    assert said.code == 1
+    assert "\x1b" not in said.out
+    assert "\u202e" not in said.out
+    assert "[bold]b" in said.out
+    assert max(map(len, said.out.splitlines())) <= 80
+    assert [flip["sample_id"] for flip in cli("compare", a, b, "--json").json["comparisons"][0]["flips"]] == HOSTILE
+
+
+def test_a_rubric_has_a_table_of_its_criteria(project, cli):
+    task = """
+key: polite
+display_name: Polite
+definition:
+  dataset: {source: {type: local, file_path: a.jsonl}}
+  scorers:
+    - type: rubric
+      value: "{{ sample.text }}"
+      rubric: |
+        - {name: polite, requirement: Is polite.}
+        - {name: short, requirement: Is short.}
+      judges: [{model_key: scripted/judge.jsonl, id: one}]
+"""
+    project.write("task.yaml", task)
+    met, unmet = ({"explanation": "e", "criterion_status": word} for word in ("MET", "UNMET"))
+    replies = [{"match": "Is short.", "reply": met}, {"match": "rude", "reply": unmet}, {"match": "kind", "reply": met}]
+    project.write("judge.jsonl", replies)
+    made = []
+    for name, tone in (("a", "rude"), ("b", "kind")):
+        rows = [{"sample_id": f"t{i}", "text": f"{i} {tone if i % 2 else 'kind'}"} for i in range(30)]
+        project.write(f"{name}.jsonl", rows)
+        made.append(cli("run", "task.yaml", "--dataset", f"{name}.jsonl", "-q", "--json").json["run"])
+    found = cli("compare", *made, "--json").json["comparisons"][0]
+    assert (found["metric"], found["verdict"]) == ("rubric/mean/score", "better")
+    assert (found["criteria"]["polite"]["wins"], found["criteria"]["short"]["wins"]) == (15, 0)
+    assert "criterion" in cli("compare", *made).out

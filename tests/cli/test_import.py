@@ -128,6 +128,8 @@ def test_a_log_that_was_cut_off_is_partial_and_says_so(project, cli):
     said = cli("import", "log.json", "--json")
     assert said.json["status"] == "partial"
     assert "the log says error (out of money)" in said.err
+    assert "The run is partial." in cli("gate", "--require", "accuracy >= 0").out
+    assert "(**partial**)" in cli("gate", "--require", "accuracy >= 0", "--markdown", "-").out
     with zipfile.ZipFile(project.folder / "cut.eval", "w") as archive:
         archive.writestr("_journal/start.json", json.dumps({"version": 2, "eval": {"task": "sums", "model": None}}))
         archive.writestr("samples/q0_epoch_1.json", json.dumps(inspect_sample(0, right=True)))

@@ -76,7 +76,7 @@ class Compared:
         return self.found.wins + self.found.losses
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Comparison:
     """Runs beside a baseline: `compared` holds a difference a number and run, with a verdict in words."""
 
@@ -98,6 +98,17 @@ class Comparison:
             if each.address == address or each.address.endswith(f"/{address}"):
                 return each
         raise KeyError(address)
+
+    def __repr__(self) -> str:
+        """The table that `assay compare` prints."""
+        from rich.console import Console
+
+        from assay.report.compare_table import comparison_table
+
+        console = Console(width=80, highlight=False, force_terminal=False, no_color=True)
+        with console.capture() as captured:
+            console.print(comparison_table(self))
+        return captured.get()
 
     def to_dict(self) -> dict[str, Any]:
         """The object that `assay compare --json` prints."""

@@ -72,7 +72,8 @@ def _numbers(each: Compared) -> Table:
     interval = found.difference.interval
     caveat = f"; {clean(interval.caveat)}" if interval is not None and interval.caveat else ""
     clusters = f", {interval.clusters:,} clusters" if interval is not None and interval.clusters else ""
-    method = f"{interval.method if interval is not None else 'none'} + {found.test}{clusters}{caveat}"
+    names = dict.fromkeys([interval.method if interval is not None else "none", found.test])
+    method = f"{' + '.join(names)}{clusters}{caveat}"
     won, lost = (found.wins, found.losses) if _up(each) else (found.losses, found.wins)
     table.add_row(
         f"  {number(each.before.value)}",

@@ -83,4 +83,7 @@ def gate_table(gate: Gate) -> RenderableType:
     for check in gate.checks:
         mark = Text("pass", style="green") if check.passed else Text("fail", style="red")
         table.add_row(mark, Text(clean(check.rule)), Text(clean(check.reason), style="dim" if check.passed else ""))
-    return Group(head, Trimmed(table))
+    unfinished = (
+        [Text(f"The run is {gate.report.status}.", style="yellow")] if gate.report.status != "completed" else []
+    )
+    return Group(head, Trimmed(table), *unfinished)

@@ -22,7 +22,8 @@ def gate_markdown(gate: Gate) -> str:
     lines = [f"### {word}: {plain(report.display_name or report.task)}{model}", ""]
     against = f" against run `{gate.baseline}`" if gate.baseline else ""
     failed = f", {report.n_failed:,} with failures" if report.n_failed else ""
-    lines += [f"Run `{report.run}`{against}: {report.n_samples:,} samples{failed}.", ""]
+    state = "" if report.status == "completed" else f" (**{report.status}**)"
+    lines += [f"Run `{report.run}`{state}{against}: {report.n_samples:,} samples{failed}.", ""]
     lines += ["| | rule | |", "|---|---|---|"]
     lines += [
         f"| {'✅' if check.passed else '❌'} | {plain(check.rule)} | {plain(check.reason)} |" for check in gate.checks

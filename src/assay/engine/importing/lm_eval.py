@@ -65,23 +65,21 @@ def _outcome(row: Mapping[str, Any] | None, key: str) -> Outcome:
     values = {str(name): float(row[name]) for name in names if isinstance(row.get(name), bool | int | float)}
     if not values:
         return NO_SCORE
-    return Score(scorer=key, values=values, metadata={"filtered": _first(row.get("filtered_resps"))})
+    return Score(scorer=key, values=values, metadata={"filtered": _unwrapped(row.get("filtered_resps"))})
 
 
 def _output(row: Mapping[str, Any]) -> str | None:
-    said = _first(row.get("resps"))
-    if said is None or isinstance(said, str):
+    said = _unwrapped(row.get("resps"))
+    if isinstance(said, str):
         return said
-    return orjson.dumps(row.get("resps")).decode()
+    return orjson.dumps(said).decode() if said else None
 
 
-def _first(value: Any) -> Any:
-    """The first reply, out of however many lists it is wrapped in; None where it is no text."""
-    while isinstance(value, list) and value:
-        value = value[0] if len(value) == 1 or isinstance(value[0], str) else value
-        if isinstance(value, list) and len(value) > 1:
-            return value
-    return value if not isinstance(value, list) else None
+def _unwrapped(value: Any) -> Any:
+    """A single reply out of the lists it is wrapped in; several stay a list."""
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return value
 
 
 def _model(path: Path) -> str | None:

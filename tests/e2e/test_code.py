@@ -429,6 +429,58 @@ def test_a_run_with_several_rows_a_sample_goes_on_where_it_stopped(live, loopbac
     assert project.assay("rescore", "latest", "task.yaml", "--allow-code", "--json").json["n_samples"] == 59 * 3 + 1
 
 
+EVIDENCE = """
+key: evidence
+display_name: Evidence
+definition:
+  type: system_task
+  compute_evidence_snippet: |
+    import socket
+
+    def compute_evidence():
+        with socket.create_connection(("127.0.0.1", PORT), timeout=5):
+            reached = 1
+        metrics = {"reached": {"value": reached, "reason": "by TCP"}, "plain": 3, "unknown": {"reason": "not measured"}}
+        return {"metrics": {**metrics, "odd": {"value": "high"}}}
+"""
+
+
+def test_a_system_task_gathers_evidence_over_the_network(project, loopback):
+    port = loopback.root.rsplit(":", 1)[1]
+    project.write("task.yaml", EVIDENCE.replace("PORT", port))
+    assert project.assay("check", "task.yaml").code == 0
+    refused = project.assay("run", "task.yaml")
+    assert refused.code == 2
+    assert "task.yaml:7:1: compute_evidence" in refused.err
+    done = project.assay("run", "task.yaml", "--json", "--allow-code")
+    assert done.code == 0, done.err
+    values = done.json["scorers"][0]["metrics"][0]["values"]
+    assert (values["reached"]["value"], values["reached"]["reason"], values["reached"]["low"]) == (1.0, "by TCP", None)
+    assert values["plain"]["value"] == 3.0
+    assert (values["unknown"]["value"], values["unknown"]["reason"]) == (None, "not measured")
+    assert (values["odd"]["value"], values["odd"]["reason"]) == (None, 'the code gave text ("high")')
+    assert "reached" in project.assay("show").out
+    assert project.assay("run", "task.yaml", "--allow-code", "--dataset", "x.csv").code == 2
+    assert project.assay("run", "task.yaml", "--allow-code", "--model", "scripted/x").code == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("raise ValueError('no')", "no evidence: ValueError: no"),
+        ("return {'value': 1}", "no evidence: compute_evidence gave a mapping, not"),
+        ("return open('/etc/passwd').read()", "PermissionError"),
+    ],
+)
+def test_a_system_task_that_fails_is_a_run_that_failed(project, body, words):
+    text = EVIDENCE[: EVIDENCE.index("    import socket")] + f"    def compute_evidence():\n        {body}\n"
+    project.write("task.yaml", text)
+    done = project.assay("run", "task.yaml", "--allow-code")
+    assert done.code == 3
+    assert words in done.err
+    assert "failed" in project.assay("runs").out
+
+
 def test_python_programs_may_allow_code_too(code, monkeypatch):
     import assay
 

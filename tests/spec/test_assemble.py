@@ -85,7 +85,6 @@ def test_a_right_file_has_all_its_parts(load: Load) -> None:
 @pytest.mark.parametrize(
     ("definition", "words"),
     [
-        ("type: system_task\ncompute_evidence_snippet: x", "system tasks are not available in this version"),
         ("solver: {type: multi_turn_solver}", 'solver "multi_turn_solver" is not available in this version'),
         ("scorers: [{type: rubric}]", 'scorer "rubric" is not available in this version'),
     ],

@@ -58,11 +58,12 @@ def conclude(
         excluded=left_out.by_rule,
         spending=tuple(spending(store, record.no)),
     )
-    _keep(store, record, report)
+    keep(store, record, report)
     return report
 
 
-def _keep(store: Store, record: RunRecord, report: RunReport) -> None:
+def keep(store: Store, record: RunRecord, report: RunReport) -> None:
+    """Keep the numbers of a run, and close it."""
     documents: list[dict[str, object]] = []
     for scorer in report.scorers:
         for metric in scorer.metrics:

@@ -36,7 +36,9 @@ NO_CODE = CodeOptions()
 
 def code_in(loaded: LoadedTask) -> list[Code]:
     """Every snippet of a task, in the order of its parts."""
-    parts: list[object] = [] if loaded.solver is None else [loaded.solver.settings]
+    parts: list[object] = [loaded.evidence]
+    if loaded.solver is not None:
+        parts.append(loaded.solver.settings)
     for scorer in loaded.scorers:
         parts += [scorer.settings, *(metric.settings for metric in scorer.metrics)]
     return [code for part in parts for code in codes_in(part)]

@@ -179,6 +179,8 @@ def prepare_loaded(
     dataset, problems = inspect_loaded(loaded, registry, options, results, make)
     if problems:
         raise SpecError(problems)
+    if loaded.evidence is not None:
+        dataset = _no_dataset(loaded, options)
     if dataset is None and (loaded.dataset is not None or loaded.datasets):
         raise SpecError("the dataset is not generated yet: `assay generate FILE` makes it, and so does `assay run`")
     if dataset is None:
@@ -215,6 +217,14 @@ def prepare_loaded(
         spec={**spec, **_kept(loaded)},
         identity=hashlib.sha256(text).hexdigest(),
     )
+
+
+def _no_dataset(loaded: LoadedTask, options: Options) -> LoadedDataset:
+    from assay.engine.system import no_dataset
+
+    if options.dataset is not None:
+        raise SpecError(f"--dataset {options.dataset}: a system task has no samples, so this would change nothing")
+    return no_dataset(loaded)
 
 
 def _kept(loaded: LoadedTask) -> dict[str, Any]:

@@ -32,6 +32,8 @@ def run_task(plan: Plan, store: Store, *, listener: Listener = silent) -> RunRep
 
 
 def _run(plan: Plan, store: Store, listener: Listener) -> RunReport:
+    if plan.loaded.evidence is not None:
+        return _gathered(plan, store)
     begun = _begin(plan, store)
     if isinstance(begun, RunReport):
         return begun
@@ -51,6 +53,18 @@ def _run(plan: Plan, store: Store, listener: Listener) -> RunReport:
         ) from stop
     except (RunError, SpecError):
         _put_down(store, begun, "failed")
+        raise
+
+
+def _gathered(plan: Plan, store: Store) -> RunReport:
+    """The evidence of a system task, gathered anew each time: what it looks at may have changed."""
+    from assay.engine.system import gather
+
+    record = runs.start(store, _new_run(plan))
+    try:
+        return gather(plan.loaded, store, record, plan.options.code)
+    except RunError:
+        _put_down(store, record, "failed")
         raise
 
 

@@ -20,7 +20,7 @@ from assay.spec.loaded import LoadedTask
 from assay.spec.locate import Checker
 from assay.spec.parts import load_scorers, load_solver
 from assay.spec.placeholder import PLACEHOLDER, has_placeholder
-from assay.spec.task import Definition, Task, Trials
+from assay.spec.task import Definition, SystemDefinition, Task, Trials
 from assay.spec.walk import strings
 
 _DEFINITION: Steps = ("definition",)
@@ -59,8 +59,11 @@ def task_of(document: Document, registry: Registry, given: Mapping[str, Any], re
     resolved = filled.data if isinstance(filled.data, dict) else {}
     node = with_environment(filled.data, document.environment)
     task = _task(document, node, parts)
-    solver, scorers, data = None, [], TaskData()
-    if isinstance(node, dict) and node.get("type") != "system_task":
+    solver, scorers, data, evidence = None, [], TaskData(), None
+    if _is_system(node):
+        system = parts.validated(SystemDefinition, node, _DEFINITION, "the system task")
+        evidence = None if system is None else system.compute_evidence_snippet
+    elif isinstance(node, dict):
         if isinstance(node.get("solver"), dict):
             solver = load_solver(node["solver"], (*_DEFINITION, "solver"), registry, parts)
         if isinstance(node.get("scorers"), list):
@@ -76,12 +79,17 @@ def task_of(document: Document, registry: Registry, given: Mapping[str, Any], re
         result_of=data.result_of,
         solver=solver,
         scorers=tuple(scorers),
+        evidence=evidence,
         config=config.values,
         resolved=_stored(document, resolved),
         problems=_in_order([*document.problems, *checker.problems, *parts.problems]),
         notes=notes,
         unresolved=_unresolved(resolved, config),
     )
+
+
+def _is_system(definition: Any) -> bool:
+    return isinstance(definition, dict) and definition.get("type") == "system_task"
 
 
 def _renamed(trials: Trials | None) -> list[str]:
@@ -102,8 +110,7 @@ def _dataset_names(definition: Any) -> tuple[list[str], frozenset[str]]:
 def _task(document: Document, definition: Any, checker: Checker) -> Task:
     """The task's own fields; where they are wrong, what is needed to go on checking the rest."""
     top = with_environment(document.data, document.environment)
-    if isinstance(definition, dict) and definition.get("type") == "system_task":
-        checker.report("system tasks are not available in this version", (*_DEFINITION, "type"))
+    if _is_system(definition):
         definition = {}
     made = checker.validated(Task, {**top, "definition": definition}, (), "the task")
     if made is not None:

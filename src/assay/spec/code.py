@@ -124,6 +124,13 @@ class InferenceCode(Code):
     parameters = ("body", "environment", "sample")
 
 
+class EvidenceCode(Code):
+    """`compute_evidence()`."""
+
+    function = "compute_evidence"
+    least = 0
+
+
 class PostprocessCode(Code):
     """`postprocess(sample, solver_output)`."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from assay.errors import Place, Problem
 from assay.registry import Kind
+from assay.spec.code import EvidenceCode
 from assay.spec.document import Document
 from assay.spec.fields import MetricSpec, ScorerSpec, SolverSpec, SourceSpec
 from assay.spec.generator import GeneratedDataset
@@ -82,4 +83,5 @@ class LoadedTask:
     notes: tuple[Problem, ...] = ()
     datasets: tuple[tuple[str, LoadedDataset | GeneratedDataset], ...] = ()
     result_of: str | None = None
+    evidence: EvidenceCode | None = None
     unresolved: frozenset[str] = field(default_factory=frozenset)

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from assay.registry import Registry, Shelf
 from assay.spec.parameters import PARAMETERS
-from assay.spec.task import DatasetFile, Task
+from assay.spec.task import DatasetFile, SystemDefinition, Task
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -24,6 +24,8 @@ def task_schema(registry: Registry) -> dict[str, Any]:
     for reference in scorers["anyOf"]:
         fields = made.definition(reference)["properties"]
         fields["metrics"] = {"anyOf": [{"type": "array", "items": metrics}, {"type": "null"}]}
+    system = made.models([SystemDefinition])["anyOf"]
+    made.schema["properties"]["definition"] = {"anyOf": [{"$ref": "#/$defs/Definition"}, *system]}
     definition = made.definitions["Definition"]["properties"]
     definition["scorers"] = {"type": "array", "items": scorers}
     definition["solver"] = made.union(registry.solvers)

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from assay.spec.code import EvidenceCode
 from assay.spec.fields import Key, Settings
 
 
@@ -61,7 +62,7 @@ class SystemDefinition(Settings):
     """A task that gathers evidence by code instead of asking a model."""
 
     type: Literal["system_task"]
-    compute_evidence_snippet: str
+    compute_evidence_snippet: EvidenceCode
     evaluated_entity_type: Any = None
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+from assay.engine.baseline import with_baseline
+from assay.engine.trial_noise import with_noise
 from assay.engine.trials import UNBIASED, aggregate
 from assay.errors import Problem, SpecError
 from assay.metric.compute import compute, fields_of, labels_of
@@ -68,6 +70,7 @@ def scorer_report(basis: Basis, slot: int, scorer: LoadedScorer, *, n_failed: in
         result = _with_unlabelled(metric, result, unlabelled)
         # of several trials some may have failed and others not: no bound is worth its name then
         result = _with_bounds(result, metric, scorer, n_failed if basis.trials is None else 0)
+        result = with_noise(basis, slot, scorer, metric, with_baseline(basis, slot, scorer, metric, result))
         shown = metric.settings.display_name
         reports.append(MetricReport(key=metric.key, type=metric.kind.name, result=result, display_name=shown))
     return ScorerReport(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.markup import escape
@@ -119,7 +120,13 @@ def _add_metric(table: Table, metric: MetricReport, heading: str | None, notes: 
     if heading is not None:
         table.add_row(Text(clean(heading, width=34), style="dim"))
         indent = "  "
-    _add_values(table, {_row_name(metric, name): value for name, value in result.values.items()}, indent, notes)
+    rows = {_row_name(metric, name): value for name, value in result.values.items()}
+    # what an accuracy must beat stands below it, wherever other values come behind
+    first = dict(list(rows.items())[:1]) if "baseline" in result.detail else rows
+    _add_values(table, first, indent, notes)
+    for what, value in _beside(result.detail):
+        table.add_row(Text(f"{indent}  {what}", style="dim"), Text(number(value), style="dim"))
+    _add_values(table, {name: value for name, value in rows.items() if name not in first}, indent, notes)
     for low, high in result.detail.get("if_failed", {}).values():
         bounds = Text(f"{number(low)} to {number(high)}", style="dim")
         table.add_row(Text(f"{indent}  with the failed at worst/best", style="dim"), "", bounds)
@@ -129,6 +136,18 @@ def _add_metric(table: Table, metric: MetricReport, heading: str | None, notes: 
         table.add_row(Text(f"{indent}  ({result.n_excluded:,} left out)", style="dim"))
     if result.groups is not None:
         _add_groups(table, result.groups, f"{indent}  ", notes)
+
+
+def _beside(detail: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """What a number is to be compared with: guessing, the most frequent class, and luck."""
+    baseline, noise = detail.get("baseline"), detail.get("noise")
+    if baseline is not None:
+        label = clean(str(baseline["majority_class"]), width=20)
+        yield "by chance", baseline["chance"]
+        yield f"always {label or EMPTY}", baseline["majority"]
+    if noise is not None and noise["floor"]["value"] is not None:
+        yield "noise floor", noise["floor"]["value"]
+        yield "two runs by luck differ by", noise["difference_by_luck"]["value"]
 
 
 def _row_name(metric: MetricReport, name: str) -> str:

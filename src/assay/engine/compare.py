@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from string import ascii_uppercase
@@ -15,7 +15,8 @@ from assay.builtin import registry
 from assay.engine.evidence import evidence_of
 from assay.engine.measures import Measure, answer_columns, measures_of
 from assay.engine.rules import one_address
-from assay.engine.series import RunSeries, Series, series_of
+from assay.engine.series import RunSeries, Series, is_fanned, series_of
+from assay.engine.sources import by_source, gaps, made_columns
 from assay.errors import SpecError
 from assay.report.compare import Compared, Comparison, Flip, Matching, NamedRun, Part
 from assay.spec.nearest import listing
@@ -25,6 +26,7 @@ from assay.stats.interval import z_value
 from assay.stats.multiple import benjamini_hochberg, holm
 from assay.stats.paired import Paired, Verdict, items_to_decide, paired, verdict
 from assay.stats.random import generator
+from assay.stats.units import FloatArray
 from assay.store.runs import RunRecord, find
 from assay.store.store import Store, default_location, open_store
 from assay.types import MetricValue
@@ -86,11 +88,7 @@ def compare_runs(store: Store, records: Sequence[RunRecord], options: CompareOpt
         raise SpecError(f"at most {MOST_RUNS} runs can be compared at once")
     ignored = {*options.ignored, *(name for record in records for name in answer_columns(record))}
     measures, notes = _measures(store, records, options)
-    read: dict[str, RunSeries] = {}
-    for record, own in zip(records, measures, strict=True):
-        if record.id not in read:
-            read[record.id] = series_of(store, record, own, ignored=ignored)
-    first, *rest = [read[record.id] for record in records]
+    first, *rest = _read(store, records, measures, ignored)
     matching = tuple(_match(store, first, other, letter) for other, letter in zip(rest, _letters(1), strict=False))
     every = [
         _one(first, other, address, found, options)
@@ -108,6 +106,21 @@ def compare_runs(store: Store, records: Sequence[RunRecord], options: CompareOpt
         margin=options.margin,
         notes=tuple(notes),
     )
+
+
+def _read(
+    store: Store, records: Sequence[RunRecord], measures: Sequence[Mapping[str, Measure]], ignored: Collection[str]
+) -> list[RunSeries]:
+    """Every run once; where one has several rows a sample, all of them sample by sample."""
+    fanned = any(is_fanned(record) for record in records)
+    read: dict[str, RunSeries] = {}
+    for record, own in zip(records, measures, strict=True):
+        if record.id not in read:
+            read[record.id] = series_of(store, record, own, ignored=ignored, columns=fanned)
+    if fanned:
+        made = {name for run in read.values() for name in made_columns(run)}
+        read = {name: by_source(run, made) for name, run in read.items()}
+    return [read[record.id] for record in records]
 
 
 def _letters(start: int) -> str:
@@ -167,13 +180,11 @@ def _nothing_in_common(store: Store, first: RunSeries, other: RunSeries, changed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """A comparison before the others are known."""
+    """A comparison before the others are known; `shown` holds the numbers of the samples that both runs have."""
 
     letter: str
     address: str
-    before: Series
-    after: Series
-    ids: tuple[str, ...]
+    shown: tuple[Mapping[str, float], Mapping[str, float]]
     found: Paired
     groups: Mapping[str, Paired]
     criteria: Mapping[str, Paired]
@@ -184,29 +195,20 @@ class _Found:
 def _one(first: RunSeries, other: RunSeries, address: str, found: Matching, options: CompareOptions) -> _Found:
     before, after = first.series[address], other.series[address]
     matched = [each for each in first.contents if first.contents[each] == other.contents.get(each)]
-    ids = tuple(each for each in matched if each in before.values and each in after.values)
-    clusters = first.clusters(ids, address)
-    differ = _Differ(first, address, found.letter, options.level)
-    rng = generator(first.record.seed, f"compare/{address}")
-    bounds, level = before.measure.bounds, options.level
-    means = [
-        interval.mean([side.values[each] for each in ids], clusters, rng=rng, bounds=bounds, level=level)
-        for side in (before, after)
-    ]
+    ids = [each for each in matched if each in before.values and each in after.values]
+    differ = _Differ(first, before, after, options.level)
     labels = dict.fromkeys(before.groups[each] for each in ids if each in before.groups)
     return _Found(
         letter=found.letter,
         address=address,
-        before=before,
-        after=after,
-        ids=ids,
-        found=differ.of(before.values, after.values, ids),
+        shown=(_each(before, ids), _each(after, ids)),
+        found=differ.of(ids),
         groups={
-            label: differ.of(before.values, after.values, [e for e in ids if before.groups.get(e) == label], label)
+            label: differ.of([each for each in ids if before.groups.get(each) == label], label)
             for label in sorted(labels)
         },
         criteria={
-            name: differ.of(values, after.criteria[name], [e for e in matched if e in values], name)
+            name: differ.values(values, after.criteria[name], [e for e in matched if e in values], name)
             for name, values in before.criteria.items()
             if name in after.criteria
         },
@@ -214,8 +216,13 @@ def _one(first: RunSeries, other: RunSeries, address: str, found: Matching, opti
             sum(each not in before.values for each in matched),
             sum(each not in after.values for each in matched),
         ),
-        numbers=(means[0], means[1]),
+        numbers=(differ.mean(before, ids), differ.mean(after, ids)),
     )
+
+
+def _each(series: Series, ids: Sequence[str]) -> dict[str, float]:
+    """The number of each sample: the mean of its rows, where it has several."""
+    return {each: series.values[each] / series.sizes.get(each, 1) for each in ids}
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,20 +230,51 @@ class _Differ:
     """Pairs the samples of two runs; the same runs and seed give the same chances."""
 
     first: RunSeries
-    address: str
-    letter: str
+    before: Series
+    after: Series
     level: float
 
-    def of(self, before: Mapping[str, float], after: Mapping[str, float], ids: Sequence[str], part: str = "") -> Paired:
+    def of(self, ids: Sequence[str], part: str = "") -> Paired:
+        """The difference over these samples; samples of several rows count for all of them."""
+        shown = [_each(side, ids) for side in (self.before, self.after)]
+        if not self.before.sizes or len(ids) < 2:
+            return self.values(shown[0], shown[1], ids, part)
+        sums = _array(self.before.values, ids), _array(self.after.values, ids)
+        sizes = _array(self.before.sizes, ids), _array(self.after.sizes, ids)
+        gap = gaps(sums, sizes)
+        made = self.values(dict.fromkeys(ids, 0.0), dict(zip(ids, gap.tolist(), strict=True)), ids, part)
+        wins, losses = (sum((shown[1][e] - shown[0][e]) * way > 0 for e in ids) for way in (1, -1))
+        return replace(made, wins=wins, losses=losses, ties=len(ids) - wins - losses)
+
+    def values(self, before: Mapping[str, float], after: Mapping[str, float], ids: Sequence[str], part: str) -> Paired:
+        """The difference of two columns over the samples that both have."""
         both = [each for each in ids if each in before and each in after]
         return paired(
-            np.array([before[each] for each in both], dtype=np.float64),
-            np.array([after[each] for each in both], dtype=np.float64),
-            self.first.clusters(both, self.address),
-            rng=generator(self.first.record.seed, f"compare/{self.address}[{part}]"),
-            bounds=self.first.series[self.address].measure.bounds,
+            _array(before, both),
+            _array(after, both),
+            self.first.clusters(both, self.before.measure.address),
+            rng=self._rng(part),
+            bounds=self.before.measure.bounds,
             level=self.level,
         )
+
+    def mean(self, side: Series, ids: Sequence[str]) -> MetricValue:
+        """The number of one run over the samples that both have."""
+        clusters = self.first.clusters(ids, self.before.measure.address)
+        bounds = side.measure.bounds
+        if not side.sizes:
+            return interval.mean(_array(side.values, ids), clusters, rng=self._rng(), bounds=bounds, level=self.level)
+        sums, sizes = _array(side.values, ids), _array(side.sizes, ids)
+        if bool(((sums >= 0) & (sums <= sizes)).all()):
+            return interval.ratio(sums, sizes, clusters, level=self.level)
+        return MetricValue(value=float(sums.sum() / sizes.sum()), n=int(sizes.sum()))
+
+    def _rng(self, part: str = "") -> np.random.Generator:
+        return generator(self.first.record.seed, f"compare/{self.before.measure.address}[{part}]")
+
+
+def _array(values: Mapping[str, float], ids: Sequence[str]) -> FloatArray:
+    return np.array([values[each] for each in ids], dtype=np.float64)
 
 
 def _decided(every: Sequence[_Found], options: CompareOptions) -> list[Compared]:
@@ -250,9 +288,9 @@ _OPPOSITE: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
 
 
 def _compared(each: _Found, p: float | None, options: CompareOptions, lower: bool) -> Compared:
-    found, before, after = each.found, each.before.values, each.after.values
+    found, (before, after) = each.found, each.shown
     said = verdict(found, p, margin=options.margin)
-    numbers = np.array([[before[e], after[e]] for e in each.ids])
+    numbers = [*before.values(), *after.values()]
     return Compared(
         letter=each.letter,
         address=each.address,
@@ -262,12 +300,12 @@ def _compared(each: _Found, p: float | None, options: CompareOptions, lower: boo
         p_adjusted=p,
         verdict=_OPPOSITE.get(said, said) if lower else said,
         n_to_decide=_to_decide(found, said, options),
-        flips=tuple(Flip(sample_id=e, before=before[e], after=after[e]) for e in each.ids if before[e] != after[e]),
+        flips=tuple(Flip(sample_id=e, before=before[e], after=after[e]) for e in before if before[e] != after[e]),
         failed_before=each.failed[0],
         failed_after=each.failed[1],
         groups=_parts(each.groups),
         criteria=_parts(each.criteria),
-        in_points=bool(numbers.size and numbers.min() >= 0 and numbers.max() <= 1),
+        in_points=bool(numbers) and min(numbers) >= 0 and max(numbers) <= 1,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import groupby, islice
@@ -37,10 +37,14 @@ PAGE = 5_000
 
 @dataclass(slots=True)
 class Series:
-    """The samples of a run under one measure, by id; `failed` says why a sample has no number."""
+    """The samples of a run under one measure, by id; `failed` says why a sample has no number.
+
+    With `sizes` a value is a sum over so many rows.
+    """
 
     measure: Measure
     values: dict[str, float] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     groups: dict[str, str] = field(default_factory=dict)
     clusters: dict[str, str] = field(default_factory=dict)
@@ -50,12 +54,16 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSeries:
-    """A run with its measures; `contents` holds a digest of every sample, `sources` the sample that a row came from."""
+    """A run with its measures; `contents` holds a digest of every sample, `sources` the sample that a row came from.
+
+    `columns` holds a digest of every column, where asked for.
+    """
 
     record: RunRecord
     series: Mapping[str, Series]
     contents: dict[str, bytes] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, dict[str, bytes]] = field(default_factory=dict)
 
     def clusters(self, ids: Sequence[str], address: str) -> IntArray | None:
         """Rows of one source sample together, and what `cluster_by` joins; None when each stands for itself."""
@@ -84,14 +92,26 @@ class _Reading:
     fanned: bool
     without: Collection[int]
     ignored: Collection[str]
+    columns: bool
+
+
+def is_fanned(record: RunRecord) -> bool:
+    """Did a postprocessor make several rows of a sample?"""
+    definition = orjson.loads(record.spec)["task"].get("definition") or {}
+    return bool((definition.get("solver") or {}).get("postprocessor"))
 
 
 def series_of(
-    store: Store, record: RunRecord, measures: Mapping[str, Measure], *, ignored: Collection[str] = ()
+    store: Store,
+    record: RunRecord,
+    measures: Mapping[str, Measure],
+    *,
+    ignored: Collection[str] = (),
+    columns: bool = False,
 ) -> RunSeries:
     """Read the samples of a run once: a number a sample and measure, the trials of a sample made one.
 
-    `ignored` columns do not count for the content of a sample.
+    `ignored` columns do not count for the content of a sample; `columns` keeps a digest of each of the others.
     """
     if record.summary is None:
         state = runs.state(record)
@@ -101,15 +121,30 @@ def series_of(
     how = _Reading(
         keys=spec["scorers"],
         trials=Trials.model_validate(definition["trials"]) if definition.get("trials") else None,
-        fanned=bool((definition.get("solver") or {}).get("postprocessor")),
+        fanned=is_fanned(record),
         without=_excluded(store, record, definition, spec["scorers"]),
         ignored=ignored,
+        columns=columns,
     )
     made = RunSeries(record=record, series={address: Series(m) for address, m in measures.items()})
-    samples = groupby(stored_samples(store, record.rows_of), key=lambda stored: stored.sample_id)
-    while page := [(sample_id, list(entries)) for sample_id, entries in islice(samples, PAGE)]:
+    samples = _samples(stored_samples(store, record.rows_of), fanned=how.fanned)
+    while page := list(islice(samples, PAGE)):
         _read_page(made, page, how)
     return made
+
+
+def source_of(stored: StoredSample) -> str:
+    """The sample that a row came from; a row that failed before it was made is its own."""
+    return stored.sample_id if 0 in stored.failures else stored.sample_id.rpartition("/")[0]
+
+
+def _samples(stored: Iterator[StoredSample], *, fanned: bool) -> Iterator[tuple[str, list[StoredSample]]]:
+    """The trials of a sample together; of a fanned one, those of each row."""
+    for _, entries in groupby(stored, key=source_of if fanned else lambda each: each.sample_id):
+        rows: dict[str, list[StoredSample]] = {}
+        for each in entries:
+            rows.setdefault(each.sample_id, []).append(each)
+        yield from rows.items()
 
 
 _Page = Sequence[tuple[str, Sequence[StoredSample]]]
@@ -120,7 +155,10 @@ def _read_page(made: RunSeries, page: _Page, how: _Reading) -> None:
     for (sample_id, group), sample in zip(page, inputs, strict=True):
         made.contents[sample_id] = _digest(sample, how.ignored)
         if how.fanned:
-            made.sources[sample_id] = sample_id.rpartition("/")[0] or sample_id
+            made.sources[sample_id] = source_of(group[0])
+        if how.columns:
+            kept_columns = {name: value for name, value in sample.items() if name not in how.ignored}
+            made.columns[sample_id] = {name: _digest({name: value}, ()) for name, value in kept_columns.items()}
         kept = [stored for stored in group if stored.position not in how.without] if how.without else group
         for series in made.series.values():
             if kept:

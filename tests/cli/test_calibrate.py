@@ -156,6 +156,21 @@ def test_a_run_with_several_means_wants_one_named(judged, cli):
     assert one["calibrations"][0]["estimate"]["level"] == 0.8
 
 
+def test_clusters_of_the_metric_count_in_every_number(judged, cli, project):
+    project.write("people.csv", "sample_id,label\n" + "".join(f"q{i},{i % 2}\n" for i in range(10, 70)))
+    judged()
+    apart = cli("calibrate", "--labels", "people.csv", "--json").json["calibrations"][0]
+    task = TASK.replace("name: accuracy}", 'name: accuracy, cluster_by: "{{ sample.document }}"}')
+    project.write("task.yaml", task.replace(" EXTRA", ""))
+    rows = [{"sample_id": f"q{i}", "document": f"d{i // 12}", "said": "yes" if i % 4 else "no"} for i in range(200)]
+    project.write("data.jsonl", rows)
+    assert cli("run", "task.yaml", "-q").code == 0
+    found = cli("calibrate", "--labels", "people.csv", "--json").json["calibrations"][0]
+    assert "clusters" not in apart["estimate"]
+    assert (found["estimate"]["clusters"], found["estimate"]["caveat"]) == (6, "few clusters")
+    assert found["judge"]["clusters"] == 17
+
+
 def test_a_run_without_a_mean_or_a_number_is_refused(judged, project, cli):
     judged()
     task = TASK.replace("type: mean, field: is_correct, name: accuracy", "type: max, field: is_correct")

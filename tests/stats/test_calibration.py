@@ -168,3 +168,41 @@ def test_a_judge_that_knows_nothing_costs_next_to_nothing():
         ours, alone = (value.interval for value in (found.estimate, found.labels_only))
         ratios.append((ours.high - ours.low) / (alone.high - alone.low))
     assert np.median(ratios) <= 1.05
+
+
+def clustered(rng, groups, size, labelled):
+    """Documents whose answers are alike; whole documents are labelled."""
+    share = np.repeat(rng.beta(2, 1, groups), size)
+    truth = (rng.random(groups * size) < share).astype(float)
+    judged = np.where(rng.random(groups * size) < 0.85, truth, 1 - truth)
+    cut = labelled * size
+    ids = np.repeat(np.arange(groups), size)
+    return (truth[:cut], judged[:cut], judged[cut:]), {"clusters": ids[:cut], "rest_clusters": ids[cut:]}
+
+
+def test_copying_every_row_with_its_cluster_leaves_every_interval_as_it_is():
+    columns, ids = clustered(np.random.default_rng(3), 40, 1, 15)
+    once = made(*columns, **ids)
+    often = made(*(np.repeat(c, 5) for c in columns), **{name: np.repeat(i, 5) for name, i in ids.items()})
+    for part in ("estimate", "labels_only", "judge"):
+        one, five = getattr(once, part), getattr(often, part)
+        assert five.value == pytest.approx(one.value, abs=1e-12)
+        assert (five.interval.low, five.interval.high) == pytest.approx(
+            (one.interval.low, one.interval.high), abs=1e-12
+        )
+    assert (once.estimate.interval.clusters, often.estimate.interval.clusters) == (None, 15)
+
+
+def test_clusters_widen_the_interval_and_few_of_them_are_a_caveat():
+    columns, ids = clustered(np.random.default_rng(5), 30, 10, 8)
+    apart, together = made(*columns), made(*columns, **ids)
+    width = [m.estimate.interval.high - m.estimate.interval.low for m in (apart, together)]
+    assert width[1] > 1.3 * width[0]
+    assert together.estimate.interval.caveat == "few clusters"
+    assert together.estimate.interval.clusters == 8
+
+
+def test_labels_of_one_cluster_have_no_interval():
+    found = made([1, 0, 1], [1, 0, 1], [1, 0], clusters=np.zeros(3, dtype=int), rest_clusters=np.array([1, 2]))
+    assert found.estimate.interval.caveat == "all labels come from one cluster"
+    assert found.labels_to_halve is None

@@ -16,7 +16,7 @@ from assay.engine.evidence import evidence_of
 from assay.engine.export import harmless
 from assay.engine.measures import as_number, measures_of
 from assay.engine.rules import one_address
-from assay.engine.series import Series, series_of
+from assay.engine.series import RunSeries, Series, series_of
 from assay.engine.votes import read_table
 from assay.errors import Problem, SpecError
 from assay.report.calibrate import Calibration
@@ -51,8 +51,8 @@ class Labels:
         return sum(numbers) / len(numbers)
 
 
-def judged_series(store: Store, record: RunRecord, metric: str | None) -> Series:
-    """The number of a run that is to be calibrated, a value a sample."""
+def judged_run(store: Store, record: RunRecord, metric: str | None) -> tuple[RunSeries, Series]:
+    """A run and the one of its numbers that is asked about, a value a sample."""
     measures = measures_of(store, record, registry())
     headline = [address for address, measure in measures.items() if measure.headline] or list(measures)
     if not measures:
@@ -60,16 +60,17 @@ def judged_series(store: Store, record: RunRecord, metric: str | None) -> Series
     if metric is None and len(headline) > 1:
         raise SpecError(f"run {record.id} has several means; name one with --metric: {listing(headline)}")
     address = headline[0] if metric is None else one_address(measures, metric)
-    return series_of(store, record, {address: measures[address]}).series[address]
+    run = series_of(store, record, {address: measures[address]})
+    return run, run.series[address]
 
 
 def calibrate_run(
     store: Store, record: RunRecord, path: Path, *, metric: str | None = None, level: float = 0.95
 ) -> tuple[Calibration, ...]:
     """Correct the judge's number by the labels in a file: for the run, or for every criterion that the file names."""
-    series = judged_series(store, record, metric)
+    run, series = judged_run(store, record, metric)
     found = read_labels(path, series)
-    return tuple(_calibrated(record, series, name, labels, level) for name, labels in found.items())
+    return tuple(_calibrated(run, series, name, labels, level) for name, labels in found.items())
 
 
 def read_labels(path: Path, series: Series) -> dict[str | None, Labels]:
@@ -162,18 +163,21 @@ def _bounds(series: Series, criterion: str | None) -> tuple[float, float] | None
     return (0.0, 1.0) if all(0 <= number <= 1 for number in numbers) else None
 
 
-def _calibrated(record: RunRecord, series: Series, criterion: str | None, labels: Labels, level: float) -> Calibration:
+def _calibrated(run: RunSeries, series: Series, criterion: str | None, labels: Labels, level: float) -> Calibration:
     judged = series.values if criterion is None else series.criteria[criterion]
     ids = [each for each in labels.said if each in judged]
     rest = [each for each in judged if each not in labels.said]
     warnings = _warnings(labels, n_unjudged=len(labels.said) - len(ids))
     chances, rest_chances = _chances(labels, judged, (ids, rest), _bounds(series, criterion), warnings)
+    clusters = run.clusters([*ids, *rest], series.measure.address)
     found = Evidence(
         labels=np.array([labels.mean(each) for each in ids], dtype=np.float64),
         judged=_column(judged, ids),
         rest=_column(judged, rest),
         chances=chances,
         rest_chances=rest_chances,
+        clusters=None if clusters is None else clusters[: len(ids)],
+        rest_clusters=None if clusters is None else clusters[len(ids) :],
     )
     origin = None
     if chances is None:
@@ -183,10 +187,10 @@ def _calibrated(record: RunRecord, series: Series, criterion: str | None, labels
                 f"the labelled samples are unlike the others: the judge's mean is {found.judged.mean():.3f} there and "
                 f"{found.rest.mean():.3f} on the rest (p = {origin:.2g}). Labels must be drawn at random: see --suggest"
             )
-    rng = generator(record.seed, f"calibrate/{series.measure.address}[{criterion or ''}]")
+    rng = generator(run.record.seed, f"calibrate/{series.measure.address}[{criterion or ''}]")
     made = calibrate(found, bounds=_bounds(series, criterion), level=level, rng=rng)
     return Calibration(
-        run=record.id,
+        run=run.record.id,
         address=series.measure.address,
         criterion=criterion,
         found=made,
@@ -255,7 +259,7 @@ def suggest_labels(
     store: Store, record: RunRecord, n: int, *, metric: str | None = None, seed: int = 0
 ) -> list[Suggestion]:
     """Draw samples for people to label: the doubtful more often, every one with a known chance."""
-    series = judged_series(store, record, metric)
+    _, series = judged_run(store, record, metric)
     ids = list(series.values)
     if not ids:
         raise SpecError(f"run {record.id} has no sample with a number: there is nothing to label")

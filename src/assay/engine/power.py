@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.engine.calibrate import judged_series
+from assay.engine.calibrate import judged_run
 from assay.engine.compare import CompareOptions, compare_runs
-from assay.engine.series import Series
+from assay.engine.series import RunSeries, Series
 from assay.errors import SpecError
 from assay.report.power import Planned, PowerPlan
+from assay.stats.calibration import mean_and_variance
 from assay.stats.power import (
     POWER,
     Design,
@@ -74,13 +75,13 @@ def _designs(
     if options.share is not None:
         found.append((unpaired_share(options.share), f"{options.share:g} right", True))
     if pilots and store is not None:
-        series = judged_series(store, pilots[0], metric)
+        run, series = judged_run(store, pilots[0], metric)
         size = len(series.values)
         if len(pilots) > 1:
             found += _of_pairs(store, pilots, series)
         elif options.flips is None:
             notes.append(SELF_PAIRED)
-        found += _of_run(series, pilots[0])
+        found += _of_run(run, series)
     return found, size, notes
 
 
@@ -93,14 +94,18 @@ def _of_pairs(store: Store, pilots: Sequence[RunRecord], series: Series) -> Iter
     yield replace(paired_design(squared), most=float("inf")), changed, compared.in_points
 
 
-def _of_run(series: Series, record: RunRecord) -> Iterator[_Known]:
+def _of_run(run: RunSeries, series: Series) -> Iterator[_Known]:
+    ids = list(series.values)
     values = np.array(list(series.values.values()), dtype=np.float64)
     if len(values) < 2 or not values.std():
-        raise SpecError(f"run {record.id} is no pilot: its values do not vary")
-    mean, variance = float(values.mean()), float(values.var(ddof=1))
-    if set(np.unique(values).tolist()) <= {0.0, 1.0}:
+        raise SpecError(f"run {run.record.id} is no pilot: its values do not vary")
+    clusters = run.clusters(ids, series.measure.address)
+    mean, error = mean_and_variance(values, np.ones_like(values), clusters)
+    if clusters is None and set(np.unique(values).tolist()) <= {0.0, 1.0}:
         yield unpaired_share(mean), f"{mean:.3f} right in the pilot", True
     else:
+        # what clusters cost is spread over their rows
+        variance = error * len(values)
         in_points = bool(values.min() >= 0 and values.max() <= 1)
         yield unpaired_mean(variance), f"standard deviation {variance**0.5:.3g} in the pilot", in_points
 

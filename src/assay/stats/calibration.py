@@ -9,7 +9,7 @@ and standard deviation, Statistical Methods in Medical Research 21: bounds of a 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from assay.stats import interval
 from assay.stats.bootstrap import t_value
 from assay.stats.interval import no_interval, ratio, wilson, z_value
-from assay.stats.units import FloatArray
+from assay.stats.units import FEW_CLUSTERS, Clusters, FloatArray, cluster_sums
 from assay.types import Interval, MetricValue
 
 LEAST_LABELS = 2
@@ -49,7 +49,8 @@ class Calibrated:
 class Evidence:
     """Labels and the judge's numbers on the same samples, and the judge's numbers on those without a label.
 
-    `chances` are the recorded chances of a sample to be labelled; None when labels were drawn evenly.
+    `chances` are the recorded chances of a sample to be labelled; None when labels were drawn evenly. `clusters` say
+    which samples belong together; None when each stands for itself.
     """
 
     labels: FloatArray
@@ -57,12 +58,21 @@ class Evidence:
     rest: FloatArray
     chances: FloatArray | None = None
     rest_chances: FloatArray | None = None
+    clusters: Clusters = None
+    rest_clusters: Clusters = None
 
     def scaled(self, low: float, high: float) -> Evidence:
         """The same on the range from 0 to 1."""
         width = high - low
         labels, judged, rest = ((side - low) / width for side in (self.labels, self.judged, self.rest))
-        return Evidence(labels=labels, judged=judged, rest=rest, chances=self.chances, rest_chances=self.rest_chances)
+        return replace(self, labels=labels, judged=judged, rest=rest)
+
+    @property
+    def all_clusters(self) -> Clusters:
+        """The clusters of labelled and other samples together."""
+        if self.clusters is None or self.rest_clusters is None:
+            return None
+        return np.concatenate([self.clusters, self.rest_clusters])
 
     @property
     def weights(self) -> FloatArray:
@@ -98,7 +108,7 @@ def calibrate(
     low, high = bounds or (0.0, 1.0)
     unit = found.scaled(low, high)
     every = np.concatenate([found.judged, found.rest])
-    judge = interval.mean(every, rng=rng, bounds=bounds, level=level)
+    judge = interval.mean(every, found.all_clusters, rng=rng, bounds=bounds, level=level)
     n = len(found.labels)
     if n < LEAST_LABELS:
         nothing = MetricValue(value=None, n=n, reason=f"needs at least {LEAST_LABELS} labels")
@@ -134,12 +144,12 @@ def _labels_only(unit: Evidence, span: tuple[float, float], level: float, *, bou
     low, high = span
     if bounded:
         weights = unit.weights / unit.weights.max()
-        value = ratio(weights * unit.labels, weights, level=level)
+        value = ratio(weights * unit.labels, weights, unit.clusters, level=level)
         assert value.value is not None
         assert value.interval is not None
         mean, made = value.value, value.interval
     else:
-        nobody = Evidence(labels=unit.labels, judged=unit.labels * 0, rest=unit.rest[:0], chances=unit.chances)
+        nobody = replace(unit, judged=unit.labels * 0, rest=unit.rest[:0])
         parts = _Parts.of(nobody, unseen=0.0)
         mean, made = parts.estimate, parts.interval(level, bounded=False)
     return MetricValue(value=low + (high - low) * mean, n=len(unit.labels), interval=_stretched(made, low, high))
@@ -147,14 +157,7 @@ def _labels_only(unit: Evidence, span: tuple[float, float], level: float, *, bou
 
 def _stretched(made: Interval, low: float, high: float) -> Interval:
     bounds = [None if bound is None else low + (high - low) * bound for bound in (made.low, made.high)]
-    return Interval(
-        low=bounds[0],
-        high=bounds[1],
-        method=made.method,
-        level=made.level,
-        n_effective=made.n_effective,
-        caveat=made.caveat,
-    )
+    return replace(made, low=bounds[0], high=bounds[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +167,8 @@ class _Parts:
     estimate: float
     trust: float
     n: int
-    n_rest: int
+    groups: int
+    clustered: bool
     of_judge: float
     of_labels: float
 
@@ -174,28 +178,34 @@ class _Parts:
         n, n_rest = len(found.labels), len(found.rest)
         trust = _trust(found, weights) if n_rest else 0.0
         left = found.labels - trust * found.judged
-        estimate, of_labels = _mean_and_variance(left, weights)
-        of_labels = max(of_labels, trust**2 * unseen / (n * (n - 1)))
+        groups = n if found.clusters is None else len(np.unique(found.clusters))
+        estimate, of_labels = mean_and_variance(left, weights, found.clusters)
+        of_labels = max(of_labels, trust**2 * unseen / (groups * (groups - 1))) if groups > 1 else math.inf
         of_judge = 0.0
         if n_rest:
-            mean, of_judge = _mean_and_variance(trust * found.rest, rest_weights)
+            mean, of_judge = mean_and_variance(trust * found.rest, rest_weights, found.rest_clusters)
             estimate += mean
-        return cls(estimate, trust, n, n_rest, of_judge, of_labels)
+        return cls(estimate, trust, n, groups, groups < n, of_judge, of_labels)
 
     @property
     def variance(self) -> float:
         return self.of_judge + self.of_labels
 
     def interval(self, level: float, *, bounded: bool) -> Interval:
+        if self.groups < 2:
+            return no_interval("all labels come from one cluster", level=level, method="t")
+        clusters = self.groups if self.clustered else None
+        caveat = "few clusters" if self.clustered and self.groups < FEW_CLUSTERS else None
         if not bounded:
             if self.variance <= 0:
                 return no_interval("all labels are equal and there is no declared range", level=level, method="t")
-            half = t_value(level, self.n - 1) * math.sqrt(self.variance)
-            return Interval(low=self.estimate - half, high=self.estimate + half, method="t", level=level)
+            half = t_value(level, self.groups - 1) * math.sqrt(self.variance)
+            low, high = self.estimate - half, self.estimate + half
+            return Interval(low=low, high=high, method="t", level=level, clusters=clusters, caveat=caveat)
         share = min(max(self.estimate, 0.0), 1.0)
-        size, c = float(self.n), z_value(level)
+        size, c = float(self.groups), z_value(level)
         if self.variance > 1e-15 and 0 < share < 1:
-            size, c = share * (1 - share) / self.variance, t_value(level, self.n - 1)
+            size, c = share * (1 - share) / self.variance, t_value(level, self.groups - 1)
         bounds = [float(bound) for bound in wilson(share * size, size, c=c)]
         return Interval(
             low=min(bounds[0], self.estimate),
@@ -203,13 +213,15 @@ class _Parts:
             method="wilson_effective",
             level=level,
             n_effective=size,
+            clusters=clusters,
+            caveat=caveat,
         )
 
     def labels_to_halve(self, level: float) -> int | None:
         z = z_value(level)
         width = 2 * z * math.sqrt(self.variance)
         room = width**2 / (16 * z**2) - self.of_judge
-        return math.ceil(self.of_labels * self.n / room) if room > 0 and self.of_labels > 0 else None
+        return math.ceil(self.of_labels * self.n / room) if room > 0 and 0 < self.of_labels < math.inf else None
 
 
 def _trust(found: Evidence, weights: FloatArray) -> float:
@@ -224,12 +236,18 @@ def _trust(found: Evidence, weights: FloatArray) -> float:
     return min(max(slope / (1 + len(found.labels) / len(found.rest)), 0.0), 1.0)
 
 
-def _mean_and_variance(values: FloatArray, weights: FloatArray) -> tuple[float, float]:
-    """A weighted mean and its variance by linearisation; of even weights the plain ones."""
-    n, total = len(values), float(weights.sum())
+def mean_and_variance(values: FloatArray, weights: FloatArray, clusters: Clusters = None) -> tuple[float, float]:
+    """A weighted mean and its variance by linearisation over clusters; of even weights the plain ones.
+
+    >>> mean_and_variance(np.array([0.0, 1.0]), np.ones(2))
+    (0.5, 0.25)
+    """
+    total = float(weights.sum())
     mean = float(weights @ values) / total
-    residual = weights * (values - mean)
-    return mean, n / (n - 1) * float(residual @ residual) / total**2 if n > 1 else 0.0
+    residual = (weights * (values - mean))[:, None]
+    summed = residual if clusters is None else cluster_sums(residual, clusters)
+    n = len(summed)
+    return mean, n / (n - 1) * float((summed**2).sum()) / total**2 if n > 1 else 0.0
 
 
 def _rates(unit: Evidence, level: float) -> dict[str, MetricValue | None]:
@@ -240,8 +258,8 @@ def _rates(unit: Evidence, level: float) -> dict[str, MetricValue | None]:
     weights = unit.weights / unit.weights.max()
     positive, negative = weights * unit.labels, weights * (1 - unit.labels)
     why = "no label of this kind"
-    sensitivity = ratio(positive * unit.judged, positive, level=level, undefined=why)
-    specificity = ratio(negative * (1 - unit.judged), negative, level=level, undefined=why)
+    sensitivity = ratio(positive * unit.judged, positive, unit.clusters, level=level, undefined=why)
+    specificity = ratio(negative * (1 - unit.judged), negative, unit.clusters, level=level, undefined=why)
     found: dict[str, MetricValue | None] = {"sensitivity": sensitivity, "specificity": specificity}
     return {**found, "rogan_gladen": rogan_gladen(np.concatenate([unit.judged, unit.rest]), sensitivity, specificity)}
 

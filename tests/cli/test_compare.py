@@ -274,3 +274,10 @@ definition:
     assert (found["metric"], found["verdict"]) == ("rubric/mean/score", "better")
     assert (found["criteria"]["polite"]["wins"], found["criteria"]["short"]["wins"]) == (15, 0)
     assert "criterion" in cli("compare", *made).out
+
+
+def test_long_reading_is_announced(runs, cli, monkeypatch):
+    monkeypatch.setattr("assay.cli.options.MANY_SAMPLES", 10)
+    (a,) = runs(answers(6, bool))
+    assert "reading 12 samples ..." in cli("compare", a, a).err
+    assert "reading" not in cli("gate", a, "--require", "Accuracy >= 0").err

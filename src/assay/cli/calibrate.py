@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.options import FILE, console, find_store, json_option, store_option
+from assay.cli.options import FILE, console, find_store, json_option, store_option, tell_reading
 
 
 @click.command("calibrate")
@@ -65,6 +65,7 @@ def command(
 
     opened = find_store(store)
     record = find(opened, run)
+    tell_reading([record])
     if suggest is not None:
         chosen = suggest_labels(opened, record, suggest, metric=metric, seed=seed)
         write_suggestions(labels, chosen, force=force)

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from assay.cli.options import console, find_store, json_option, store_option
+from assay.cli.options import console, find_store, json_option, store_option, tell_reading
 
 
 @click.command("compare")
@@ -74,6 +74,7 @@ def command(
 
     opened = find_store(store)
     records = [find(opened, name) for name in (baseline, *others)]
+    tell_reading(records)
     options = CompareOptions(
         metrics=metrics, lower_is_better=lower_is_better, ignored=ignored, margin=margin, level=level
     )

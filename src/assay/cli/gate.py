@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.options import FILE, console, find_store, json_option, store_option
+from assay.cli.options import FILE, console, find_store, json_option, store_option, tell_reading
 
 if TYPE_CHECKING:
     from assay.engine.rules import On
@@ -85,7 +85,9 @@ def command(
     opened = find_store(store)
     before = None if baseline is None else find(opened, baseline)
     options = GateOptions(rules=parsed, on=on, baseline=before, max_drop=max_drop, metrics=metrics, ignored=ignored)
-    gate = gate_run(opened, find(opened, run), options)
+    record = find(opened, run)
+    tell_reading([record, before] if before is not None else [])
+    gate = gate_run(opened, record, options)
     if junit is not None:
         from assay.report.junit import junit as as_junit
 

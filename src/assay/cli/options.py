@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,11 +13,14 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from assay.store.runs import RunRecord
     from assay.store.store import Store
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 FILE = click.Path(path_type=Path)
+MANY_SAMPLES = 50_000
+"""So many samples take a second or two to read."""
 
 
 def store_option(function: Function) -> Function:
@@ -129,6 +132,15 @@ def find_store(location: str | None) -> Store:
     from assay.store.store import default_location, open_store
 
     return open_store(location or default_location(project_folder(Path.cwd() / "_")), create=False)
+
+
+def tell_reading(records: Iterable[RunRecord]) -> None:
+    """Say on stderr that much is being read, so that nobody wonders at the silence."""
+    import orjson
+
+    n = sum(orjson.loads(record.summary)["n_samples"] for record in records if record.summary is not None)
+    if n >= MANY_SAMPLES:
+        click.echo(f"reading {n:,} samples ...", err=True)
 
 
 def shown(message: str) -> str:

@@ -149,3 +149,16 @@ def test_several_rubrics_in_one_task_keep_scores_votes_and_agreement_apart(grade
     assert agreed.code == 0, agreed.err
     assert set(agreed.json["criteria"]) == {"rubric/polite", "rubric/style", "tone/polite", "tone/warm"}
     assert agreed.json["criteria"]["rubric/style"]["labels"] == ["Poor", "Fair", "Fine"]
+
+
+def test_the_same_seed_gives_the_same_votes_at_any_speed_and_in_any_order_of_replies(graded, loopback):
+    graded.write("task.yaml", TASK.replace("- type: rubric", "- type: rubric\n      seed: 42"))
+    loopback.configure(vary=True, jitter_ms=30)
+    said = []
+    for width in ("1", "50"):
+        store = f"{width}.db"
+        outcome = graded.assay("run", "task.yaml", "--json", "--store", store, "--max-concurrency", width)
+        assert outcome.code == 0, outcome.err
+        lines = graded.assay("samples", "--json", "--store", store).lines
+        said.append([line["scores"]["rubric"]["metadata"]["votes"] for line in lines])
+    assert said[0] == said[1]

@@ -101,3 +101,19 @@ def test_zstd_without_the_extra_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtra, match=r"pip install 'assay\[parquet\]'"):
         inspect_log._zstd(b"", 0)
+
+
+def test_long_texts_are_put_back_and_the_score_of_old_logs_is_read(tmp_path):
+    row = {
+        "id": 1,
+        "input": [{"role": "user", "content": "attachment://abc"}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "attachment://abc"}]}],
+        "output": {"choices": [{"message": {"content": "attachment://gone"}}]},
+        "attachments": {"abc": "a very long text"},
+        "score": {"value": "I"},
+    }
+    made = read_inspect(log(tmp_path, row)).samples[0]
+    assert made.sample["input"][0]["content"] == "a very long text"
+    assert made.trace[0]["content"] == "a very long text"
+    assert made.output == "attachment://gone"
+    assert made.outcomes["score"].values == {"is_correct": 0.0}

@@ -15,6 +15,8 @@ from assay.types import Item, Outcome, Score, ScoreValue, content_text
 FORMAT = "inspect"
 ZSTD = 93
 LARGEST_MEMBER = 1 << 30
+ATTACHMENT = "attachment://"
+"""Begins a text that stands in the sample's attachments, under what follows."""
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Correct, partly correct, incorrect, no answer: what Inspect counts them as."""
 
@@ -23,7 +25,7 @@ def read_inspect(path: Path) -> Imported:
     """A log with its samples; a sample that ended in an error is a failure, whatever it was scored."""
     head, samples = _archive(path) if zipfile.is_zipfile(path) else _document(path)
     spec = mapping(path, head.get("eval"), "the field eval")
-    rows = [mapping(path, row, "a sample") for row in samples]
+    rows = [_whole(mapping(path, row, "a sample")) for row in samples]
     graded = {name for name in _scorers(rows) if _is_graded(name, rows)}
     made = [_sample(row, graded) for row in rows]
     status = str(head.get("status") or "started")
@@ -37,6 +39,26 @@ def read_inspect(path: Path) -> Imported:
         partial=status != "success",
         notes=tuple(notes),
     )
+
+
+def _whole(row: dict[str, Any]) -> dict[str, Any]:
+    """A sample with its long texts in their places, and the single score of old logs among the scores."""
+    kept = {name: row.get(name) for name in ("input", "choices", "target", "messages", "output", "metadata")}
+    attached = row.get("attachments")
+    if isinstance(attached, dict) and attached:
+        kept = {name: _attached(value, attached) for name, value in kept.items()}
+    scores = row.get("scores") or ({"score": row["score"]} if row.get("score") else {})
+    return {**row, **kept, "scores": scores if isinstance(scores, dict) else {}}
+
+
+def _attached(value: Any, attached: Mapping[str, Any]) -> Any:
+    if isinstance(value, str):
+        return attached.get(value.removeprefix(ATTACHMENT), value) if value.startswith(ATTACHMENT) else value
+    if isinstance(value, list):
+        return [_attached(each, attached) for each in value]
+    if isinstance(value, dict):
+        return {name: _attached(each, attached) for name, each in value.items()}
+    return value
 
 
 def _reason(head: Mapping[str, Any]) -> str:
@@ -102,12 +124,12 @@ def _zstd(data: bytes, size: int) -> bytes:
 
 
 def _scorers(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row.get("scores") or {}))
+    return list(dict.fromkeys(name for row in rows for name in row["scores"]))
 
 
 def _is_graded(name: str, rows: Iterable[Mapping[str, Any]]) -> bool:
     """Does a scorer say right or wrong, and nothing else?"""
-    values = [_value(row["scores"][name]) for row in rows if name in (row.get("scores") or {})]
+    values = [_value(row["scores"][name]) for row in rows if name in row["scores"]]
     known = [value for value in values if value is not None]
     return all(isinstance(value, bool | int | float | str) and value in (*GRADES, 0, 1) for value in known)
 
@@ -121,7 +143,6 @@ def _sample(row: Mapping[str, Any], graded: set[str]) -> ImportedSample:
     failure = None
     if error:
         failure = failed(str(error.get("message") if isinstance(error, dict) else error))
-    scores = row.get("scores") or {}
     return ImportedSample(
         sample_id=str(row.get("id")),
         trial=int(row.get("epoch") or 1) - 1,
@@ -129,7 +150,7 @@ def _sample(row: Mapping[str, Any], graded: set[str]) -> ImportedSample:
         output=_output(row),
         trace=tuple(_messages(row.get("messages"))),
         failure=failure,
-        outcomes={key_of(name): _outcome(key_of(name), score, name in graded) for name, score in scores.items()},
+        outcomes={key_of(name): _outcome(key_of(name), score, name in graded) for name, score in row["scores"].items()},
     )
 
 

@@ -52,7 +52,13 @@ def test_templates_make_a_row_for_every_combination_until_there_are_enough(facts
     assert shown.code == 0, shown.err
     rows = rows_of(shown)
     assert [row["sample_id"] for row in rows] == ["0/0", "0/1", "1/0", "1/1", "2/0"]
-    assert rows[1] == {"a": "me", "tone": "kind", "text": "A kind person asks: Who?", "sample_id": "0/1"}
+    assert rows[1] == {
+        "a": "me",
+        "tone": "kind",
+        "text": "A kind person asks: Who?",
+        "sample_id": "0/1",
+        "source_id": "0",
+    }
     assert (shown.json["n_rows"], shown.json["n_sources"], shown.json["made_now"]) == (5, 3, True)
 
 
@@ -77,7 +83,7 @@ def test_a_run_makes_the_dataset_that_it_needs(facts):
     shown = facts.assay("run", "run.yaml", "--json")
     assert shown.code == 0, shown.err
     values = shown.json["results"][0]["scorers"][0]["metrics"][0]["values"]["accuracy"]
-    assert (values["value"], values["n"]) == (0.4, 5)
+    assert (values["value"], values["n"], values["clusters"]) == (0.4, 5, 3)
     assert "there already" in facts.assay("generate", "run.yaml", "--dataset", "questions").out
 
 
@@ -117,7 +123,7 @@ def test_a_model_writes_rows_and_is_paid_once(live, loopback):
     assert shown.code == 0, shown.err
     rows = rows_of(shown)
     assert len(rows) == 6
-    assert rows[0] == {"question": "Why?", "level": 2, "sample_id": "0"}
+    assert rows[0] == {"question": "Why?", "level": 2, "sample_id": "0", "source_id": "0"}
     assert shown.json["cost_usd"] > 0
     assert loopback.stats()["served"] == 6
     assert "question" in json.dumps(loopback.requests()[0]["body"])
@@ -191,6 +197,7 @@ def test_combinations_pair_every_row_with_every_other_in_an_order_of_the_seed(pr
     rows = rows_of(project.assay("generate", "dataset.yaml", "--json"))
     pairs = [row["pair"] for row in rows]
     assert sorted(pairs) == [f"{i}-{j}" for i in range(3) for j in range(3)]
+    assert {row["pair"][0]: row["source_id"] for row in rows} == {"0": "0", "1": "1", "2": "2"}
     assert pairs != sorted(pairs)
     project.write("generator.yaml", COMBINED.replace("random_seed: 4", "random_seed: 5"))
     assert [row["pair"] for row in rows_of(project.assay("generate", "dataset.yaml", "--json"))] != pairs

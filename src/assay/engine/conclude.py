@@ -38,6 +38,7 @@ def conclude(
         trials=repeated,
         without=left_out.positions,
         fanout=fanout,
+        families=bool(orjson.loads(record.spec).get("dataset", {}).get("families")),
     )
     scorers = tuple(
         scorer_report(basis, slot, scorer, n_failed=by_slot.get(0, 0) + by_slot.get(slot, 0))

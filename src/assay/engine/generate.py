@@ -13,7 +13,7 @@ import orjson
 
 from assay.engine.budget import Purse
 from assay.engine.cell import Cell, CellAsk, Occurrences, Work
-from assay.engine.generated import Recipe, Row, source_rows
+from assay.engine.generated import SEPARATOR, Recipe, Row, source_rows
 from assay.engine.live import GROUP_S, BudgetReached
 from assay.engine.live_run import defaults_of, in_event_loop
 from assay.engine.memory import RunMemory
@@ -24,7 +24,7 @@ from assay.errors import Interrupted, RunError, SpecError
 from assay.model.client import CallError
 from assay.report.document import summary_document
 from assay.spec.code import codes_in
-from assay.spec.generator import LoadedSynthesizer
+from assay.spec.generator import DatasetSampleCombinations, LoadedSynthesizer
 from assay.spec.placeholder import PLACEHOLDER
 from assay.store import runs
 from assay.store.calls import spending, write_calls
@@ -170,11 +170,14 @@ class _Making:
             if not chunk:
                 return
             self._made.n_sources += len(chunk)
+            combined = isinstance(self._recipe.dataset.generator.source, DatasetSampleCombinations)
             for (source_id, _), rows in zip(chunk, await self._through(chunk), strict=True):
                 if isinstance(rows, Failure):
                     self._made.failed.append((source_id, rows))
                 else:
-                    self._made.rows += _named(source_id, rows)
+                    # combinations with the same row of the first dataset are one family
+                    family = source_id.split(SEPARATOR)[0] if combined else source_id
+                    self._made.rows += _named(source_id, family, rows)
             del self._made.rows[wanted:]
             self._listener(Progress(done=len(self._made.rows), failed=len(self._made.failed), total=wanted))
 
@@ -253,12 +256,13 @@ class _Making:
         runs.finish(self._store, record.no, status=status, summary=summary, documents=[])
 
 
-def _named(source_id: str, rows: Sequence[Row]) -> Iterator[Row]:
-    """The rows with ids of their own: the source row's, numbered where it has several."""
+def _named(source_id: str, family: str, rows: Sequence[Row]) -> Iterator[Row]:
+    """The rows with ids of their own, the source row's and numbered where it has several, and that of their family."""
     for n, row in enumerate(rows):
         own = source_id if len(rows) == 1 else f"{source_id}/{n}"
         given = row.get("sample_id")
-        yield row if given is not None and str(given) != source_id else {**row, "sample_id": own}
+        is_its_own = given is not None and str(given) != source_id
+        yield {**row, "sample_id": given if is_its_own else own, "source_id": family}
 
 
 def _with_secrets(recipe: Recipe) -> tuple[LoadedSynthesizer, ...]:

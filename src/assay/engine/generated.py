@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 VERSION = 1
 """Part of every digest: raised when generators come to make other rows of the same files."""
 MOST_COMBINATIONS = 10_000_000
+SEPARATOR = "+"
+"""Stands between the ids of the rows that a combination is made of."""
 
 Row = dict[str, Any]
 Results = Callable[[str], LoadedDataset]
@@ -68,7 +70,7 @@ class Recipe:
         """The rows as a dataset."""
         made = load_dataset(self.file, registry)
         assert isinstance(made, LoadedDataset)
-        return made
+        return replace(made, key=self.dataset.key, families=True)
 
 
 def recipe(dataset: GeneratedDataset, registry: Registry, results: Results | None, make: Make | None) -> Recipe:
@@ -200,7 +202,10 @@ def _combinations(found: Recipe, seed: int | None) -> Iterator[tuple[str, Row]]:
         order = random.Random(seed).sample(range(total), total)  # noqa: S311 - an order, not a secret
         picked = (_nth(tables, number) for number in order)
     for rows in picked:
-        yield "+".join(row_id for row_id, _ in rows), {name: row for name, (_, row) in zip(names, rows, strict=True)}
+        yield (
+            SEPARATOR.join(row_id for row_id, _ in rows),
+            {name: row for name, (_, row) in zip(names, rows, strict=True)},
+        )
 
 
 def _nth(tables: list[list[tuple[str, Row]]], number: int) -> tuple[tuple[str, Row], ...]:

@@ -32,7 +32,8 @@ WORTH_SHOWING = 0.01
 class Basis:
     """What the numbers of a run are made of: its committed rows but those left out, and how trials become one.
 
-    `fanout` is how many rows may come of one sample: all of them are one cluster.
+    `fanout` is how many rows may come of one sample: all of them are one cluster. So are those with the same
+    `source_id` when the rows of the dataset come in `families`.
     """
 
     store: Store
@@ -41,6 +42,7 @@ class Basis:
     trials: Trials | None = None
     without: frozenset[int] = frozenset()
     fanout: int = 1
+    families: bool = False
 
 
 class _Kept:
@@ -163,22 +165,31 @@ def _table(basis: Basis, slot: int, scorer: LoadedScorer) -> tuple[Table, dict[s
     builder = TableBuilder(fields, labels, ranges=scorer.kind.ranges, whole=whole)
     known = scorer.kind.values
     metadata = trials is None and (whole or known is None or not fields <= set(known))
-    stored = evidence.score_pages(basis.store, basis.rows_of, slot, metadata=metadata, inputs=bool(labels))
+    inputs = bool(labels) or basis.families
+    stored = evidence.score_pages(basis.store, basis.rows_of, slot, metadata=metadata, inputs=inputs)
     kept = _Kept(stored, basis.without)
+    families: dict[str, int] = {}
     for page in kept if trials is None else _aggregated(iter(kept), trials, basis.fanout):
         values = _loaded(page.values)
         details = _loaded(page.metadata) if metadata else [_NOTHING] * len(values)
         named = _labels(page, labels)
         for template, column in named.items():
             unlabelled[template] += sum(label is None for label in column)
-        clusters = None if basis.fanout == 1 else [position // basis.fanout for position in page.positions]
-        builder.add(values, details, labels=named, clusters=clusters)
+        builder.add(values, details, labels=named, clusters=_clusters(basis, page, families))
     table = builder.build()
     for template, n in unlabelled.items():
         if table.n and n == table.n:
             place = getattr(template, "place", None)
             raise SpecError(Problem(message="this template gives no label for any sample", place=place))
     return table, unlabelled, kept.dropped
+
+
+def _clusters(basis: Basis, page: evidence.ScorePage, families: dict[str, int]) -> list[int] | None:
+    """The number of each row's family: what came of the same sample, or of the same row of a generator's source."""
+    if basis.families:
+        named = (str(orjson.loads(text).get("source_id", i)) for text, i in zip(page.inputs, page.ids, strict=True))
+        return [families.setdefault(name, len(families)) for name in named]
+    return None if basis.fanout == 1 else [position // basis.fanout for position in page.positions]
 
 
 def _aggregated(pages: Iterator[evidence.ScorePage], trials: Trials, fanout: int) -> Iterator[evidence.ScorePage]:

@@ -196,6 +196,7 @@ def prepare_loaded(
         "dataset": {
             "source": dataset.written,
             "sha256": fingerprint(dataset.kind, dataset.settings, dataset.folder, root=_jail(loaded, options)),
+            **({"families": True} if dataset.families else {}),
         },
         "models": {key or "": connection.identity for key, connection in connections.items()},
         "limit": options.limit,

@@ -90,6 +90,7 @@ class _Reading:
     keys: Sequence[str]
     trials: Trials | None
     fanned: bool
+    families: bool
     without: Collection[int]
     ignored: Collection[str]
     columns: bool
@@ -122,6 +123,7 @@ def series_of(
         keys=spec["scorers"],
         trials=Trials.model_validate(definition["trials"]) if definition.get("trials") else None,
         fanned=is_fanned(record),
+        families=bool(spec.get("dataset", {}).get("families")),
         without=_excluded(store, record, definition, spec["scorers"]),
         ignored=ignored,
         columns=columns,
@@ -154,7 +156,9 @@ def _read_page(made: RunSeries, page: _Page, how: _Reading) -> None:
     inputs = [orjson.loads(group[0].input) for _, group in page]
     for (sample_id, group), sample in zip(page, inputs, strict=True):
         made.contents[sample_id] = _digest(sample, how.ignored)
-        if how.fanned:
+        if how.families:
+            made.sources[sample_id] = str(sample.get("source_id", sample_id))
+        elif how.fanned:
             made.sources[sample_id] = source_of(group[0])
         if how.columns:
             kept_columns = {name: value for name, value in sample.items() if name not in how.ignored}

@@ -51,7 +51,8 @@ class LoadedSolver:
 class LoadedDataset:
     """A dataset; paths in its settings start at `folder`.
 
-    `written` is its source as the file has it, `$VAR` by name: what may be stored.
+    `written` is its source as the file has it, `$VAR` by name: what may be stored. Rows that come in `families` have
+    the column `source_id`: those with the same one are made of the same row.
     """
 
     key: str
@@ -61,6 +62,7 @@ class LoadedDataset:
     place: Place | None
     written: Mapping[str, Any]
     notes: tuple[Problem, ...] = ()
+    families: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

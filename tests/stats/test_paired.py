@@ -194,3 +194,18 @@ def test_the_items_that_would_decide_follow_the_formula():
     assert items_to_decide(0.0, 0.05) is None
     assert items_to_decide(0.2, 0.0) is None
     assert items_to_decide(0.001, 0.05) == math.ceil(1.959964**2)
+
+
+@settings(max_examples=30)
+@given(grades, st.randoms(use_true_random=False))
+def test_the_order_of_the_items_does_not_matter(rows, random):
+    before, after = np.array(rows).T / 8
+    order = list(range(len(rows)))
+    random.shuffle(order)
+    ids = np.arange(len(rows)) % 3
+    for clusters in (None, ids):
+        moved = None if clusters is None else clusters[order]
+        one = both(before, after, clusters=clusters, bounds=(0, 1))
+        other = both(before[order], after[order], clusters=moved, bounds=(0, 1))
+        assert other.difference == one.difference
+        assert (other.p, other.test) == (one.p, one.test)

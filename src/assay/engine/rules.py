@@ -72,7 +72,8 @@ def find_values(values: Iterable[tuple[str, MetricValue]], suffix: str) -> dict[
 
 def one_value(values: Mapping[str, MetricValue], suffix: str) -> tuple[str, MetricValue]:
     """The one value that a suffix means; a SpecError with the candidates, or the nearest name, otherwise."""
-    return one_address(values, suffix), values[one_address(values, suffix)]
+    address = one_address(values, suffix)
+    return address, values[address]
 
 
 def one_address(addresses: Iterable[str], suffix: str) -> str:

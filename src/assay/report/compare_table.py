@@ -53,7 +53,9 @@ def _compared(each: Compared, whole: Comparison, flips: int) -> Iterator[Rendera
     yield Text(words(each, whole), style=f"bold {STYLES.get(each.verdict, '')}".strip())
     yield Trimmed(_numbers(each))
     failed = [
-        f"{n:,} failed in {name}" for name, n in (("A", each.failed_before), (each.letter, each.failed_after)) if n
+        f"{n:,} without a number in {name}"
+        for name, n in (("A", each.failed_before), (each.letter, each.failed_after))
+        if n
     ]
     if failed:
         yield Text(f"  left out: {', '.join(failed)}", style="yellow")

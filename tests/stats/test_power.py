@@ -46,6 +46,12 @@ def test_more_than_all_flips_cannot_be_won():
     assert power_of(paired_design(1.0), 1.0, 3) == 0.0
 
 
+def test_less_power_never_needs_more_samples():
+    needed = [items_needed(paired_design(0.2), 0.05, power=power) for power in (0.001, 0.02, 0.2, 0.5, 0.8, 0.99)]
+    assert needed == sorted(needed)
+    assert needed[0] == 2
+
+
 def test_pairs_need_fewer_samples_than_different_ones():
     assert items_needed(paired_design(0.1), 0.03) < items_needed(unpaired_share(0.8), 0.03)
 

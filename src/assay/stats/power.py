@@ -75,7 +75,8 @@ def items_needed(design: Design, difference: float, *, power: float = POWER, lev
         return None
     root = z_value(level) * math.sqrt(design.null(difference))
     root += z_value(2 * power - 1) * math.sqrt(design.at(difference))
-    return max(math.ceil(root**2 / size**2 - 1e-9), 2)
+    # a power below that of a guess needs no samples at all
+    return max(math.ceil(max(root, 0.0) ** 2 / size**2 - 1e-9), 2)
 
 
 def power_of(design: Design, difference: float, n: int, *, level: float = 0.95) -> float:

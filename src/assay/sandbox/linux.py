@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-import resource
 import signal
 import site
 import struct
@@ -16,6 +15,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from assay.sandbox.guard import filter_program
 from assay.sandbox.syscalls import ARCHITECTURES, number_of
@@ -84,8 +84,7 @@ def confine(limits: Limits, *, network: bool, parent: int) -> None:
     if reason is not None:
         raise ConfinementError(reason)
     version = _landlock_version()
-    bound(limits)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    bound(limits, file_bytes=0)
     _drop_capabilities()
     _prctl(_PR_SET_DUMPABLE, 0)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -96,14 +95,20 @@ def confine(limits: Limits, *, network: bool, parent: int) -> None:
     _filter_calls(network=network, may_write=version >= _KNOWS_TRUNCATION)
 
 
-def bound(limits: Limits) -> None:
+def bound(limits: Limits, *, file_bytes: int | None = None) -> None:
     """The limits that any process can set itself; they hold for trusted code as well."""
-    for kind, most in (
-        (resource.RLIMIT_AS, limits.memory_bytes),
-        (resource.RLIMIT_CPU, limits.cpu_s),
-        (resource.RLIMIT_NOFILE, limits.open_files),
-        (resource.RLIMIT_CORE, 0),
-    ):
+    # not every system has it, and this file is loaded to say so
+    import resource
+
+    kinds = {
+        resource.RLIMIT_AS: limits.memory_bytes,
+        resource.RLIMIT_CPU: limits.cpu_s,
+        resource.RLIMIT_NOFILE: limits.open_files,
+        resource.RLIMIT_CORE: 0,
+    }
+    if file_bytes is not None:
+        kinds[resource.RLIMIT_FSIZE] = file_bytes
+    for kind, most in kinds.items():
         hard = resource.getrlimit(kind)[1]
         allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (allowed, allowed))
@@ -118,15 +123,18 @@ def readable(*, network: bool) -> list[str]:
     return list(dict.fromkeys(wanted))
 
 
-_LIBC = ctypes.CDLL(None, use_errno=True)
-_LIBC.syscall.restype = ctypes.c_long
+@lru_cache(maxsize=1)
+def _libc() -> ctypes.CDLL:
+    library = ctypes.CDLL(None, use_errno=True)
+    library.syscall.restype = ctypes.c_long
+    return library
 
 
 def _call(name: str, *arguments: object) -> int:
     """A system call by name; -1 when it failed."""
     number = number_of(name, platform.machine())
     converted = [ctypes.c_long(value) if isinstance(value, int) else value for value in arguments]
-    return int(_LIBC.syscall(ctypes.c_long(-1 if number is None else number), *converted))
+    return int(_libc().syscall(ctypes.c_long(-1 if number is None else number), *converted))
 
 
 def _landlock_version() -> int:
@@ -139,7 +147,7 @@ def _expect(done: bool, what: str) -> None:
 
 
 def _prctl(option: int, value: int) -> None:
-    _expect(_LIBC.prctl(option, *(ctypes.c_ulong(each) for each in (value, 0, 0, 0))) == 0, f"prctl {option}")
+    _expect(_libc().prctl(option, *(ctypes.c_ulong(each) for each in (value, 0, 0, 0))) == 0, f"prctl {option}")
 
 
 def _drop_capabilities() -> None:

@@ -29,6 +29,7 @@ MOST_LOST = 25
 """After so many workers lost in a row, with no call that ended well, the rest is not tried any more."""
 CONVERSATIONS = 1_000
 """A process that holds conversations may use this many times the CPU of one that does not."""
+OVER = "not run: the run is over"
 WHOLE_RUN = 10
 """A call over all samples of a run may take this many times as long as one over one sample."""
 
@@ -49,6 +50,7 @@ class Sandbox:
         self._idle: dict[Program, list[Worker]] = {}
         self._alive: set[Worker] = set()
         self._lost: dict[Program, int] = {}
+        self._closed = False
         self._broken: dict[Program, str] = {}
         self._talks: dict[Program, Talks] = {}
         # the kernel ends a worker when the thread that started it ends: this one lives as long as the sandbox
@@ -69,6 +71,7 @@ class Sandbox:
         for talks in self._talks.values():
             talks.end()
         with self._lock:
+            self._closed = True
             workers, self._alive = self._alive, set()
             self._idle.clear()
         for worker in workers:
@@ -151,6 +154,8 @@ class Sandbox:
 
     def _taken(self, program: Program) -> Worker | Broke:
         with self._lock:
+            if self._closed:
+                return Broke(OVER)
             if program in self._broken:
                 return Broke(self._broken[program])
             idle = self._idle.setdefault(program, [])
@@ -163,6 +168,9 @@ class Sandbox:
         worker = self._starter.submit(Worker, program, limits, trusted=self._trusted).result()
         with self._lock:
             self._alive.add(worker)
+        if self._is_over():
+            worker.end()
+            return Broke(OVER)
         worker.start()
         if worker.broken is None:
             return worker
@@ -171,6 +179,11 @@ class Sandbox:
             self._alive.discard(worker)
         worker.end()
         return Broke(worker.broken)
+
+    def _is_over(self) -> bool:
+        """Whether the sandbox was closed while a worker was being started."""
+        with self._lock:
+            return self._closed
 
     def _give_back(self, program: Program, worker: Worker) -> None:
         with self._lock:

@@ -54,6 +54,8 @@ class Worker:
     """A process with one snippet in it."""
 
     def __init__(self, program: Program, limits: Limits, *, trusted: bool) -> None:
+        if os.name != "posix":
+            raise RunError("user code needs Linux or macOS: its process is spoken to over pipes of theirs")
         self._limits = limits
         self._buffer = bytearray()
         self.broken: str | None = None

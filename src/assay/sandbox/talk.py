@@ -123,9 +123,10 @@ class Talk:
                 held.asking.add(task)
                 task.add_done_callback(held.asking.discard)
             return
+        result = result_of(message["result"])
         held = self._held.pop(message["end"], None)
         if held is not None and not held.result.done():
-            held.result.set_result(result_of(message["result"]))
+            held.result.set_result(result)
 
     async def _ask(self, number: int, held: _Held, question: int, items: list[Any]) -> None:
         try:

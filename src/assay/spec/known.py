@@ -14,7 +14,6 @@ _FORMAT: dict[str, frozenset[str]] = {
             "multi_turn_solver",
             "grouped_single_turn_solver",
             "pass_through_solver",
-            "python",
         }
     ),
     "scorer": frozenset(

@@ -82,3 +82,14 @@ def test_runs_whose_answers_split_differently_are_compared_by_sample(claims):
     assert back.json["comparisons"][0]["difference"]["value"] == pytest.approx(-found["difference"]["value"])
     itself = project.assay("compare", before["run"], before["run"], "--json").json["comparisons"][0]
     assert (itself["difference"]["value"], itself["p"], itself["n_changed"]) == (0.0, 1.0, 0)
+
+
+def test_split_answers_to_other_questions_are_refused(claims):
+    project, run = claims
+    before = run("a", ["yes no", "no"])
+    rows = [{"sample_id": f"a/{i}", "question": "Another?", "output": "yes no"} for i in range(2)]
+    project.write("b.jsonl", rows)
+    after = project.assay("run", "task.yaml", "--dataset", "b.jsonl", "--allow-code", "-q", "--json").json
+    outcome = project.assay("compare", before["run"], after["run"])
+    assert outcome.code == 2
+    assert "no sample in common: under the same ids the samples differ in content" in outcome.err

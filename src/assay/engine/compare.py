@@ -170,10 +170,11 @@ def _nothing_in_common(store: Store, first: RunSeries, other: RunSeries, changed
     if not changed:
         ids = (listing(list(run.contents), most=IDS_SHOWN) for run in (first, other))
         return f"{head}: their ids are {' and '.join(ids)}"
-    one, two = (next(evidence_of(store, run.record, sample_id=changed[0])).sample for run in (first, other))
+    rows = [next(evidence_of(store, run.record, sample_id=changed[0]), None) for run in (first, other)]
+    one, two = ({} if row is None else row.sample for row in rows)
     columns = [name for name in dict.fromkeys([*one, *two]) if one.get(name) != two.get(name)]
     return (
-        f"{head}: under the same ids the samples differ in {listing(columns)}; "
+        f"{head}: under the same ids the samples differ in {listing(columns) if columns else 'content'}; "
         "if that is an answer and not the question, name it with --ignore COLUMN"
     )
 

@@ -51,6 +51,29 @@ def test_trials_that_differ_have_a_noise_floor_and_equal_ones_have_none(tmp_path
     assert calm["floor"]["high"] > 0
 
 
+def test_rows_that_became_of_one_answer_are_told_apart_by_their_number(tmp_path):
+    def both(messages, **parameters):
+        return "A B"
+
+    split = """
+    postprocessor:
+      type: python
+      postprocess_snippet: |
+        from latticeflow.core.dtypes import SolverOutput
+
+        def postprocess(sample, solver_output):
+            return [(sample, SolverOutput(word)) for word in solver_output.output.split()]
+  scorers:"""
+    (tmp_path / ".assay").mkdir()
+    (tmp_path / "split.yaml").write_text(TASK.replace("TRIALS", "{num_trials: 2}").replace("\n  scorers:", split))
+    result = assay.run(tmp_path / "split.yaml", model=both, allow_code=True)
+    (metric,) = result.report.scorers[0].metrics
+    assert next(iter(metric.result.values.values())).value == 0.5
+    # one row of every answer is right in both trials, the other wrong in both: nothing moved
+    assert metric.result.detail["noise"]["floor"]["value"] == 0.0
+    assert metric.result.detail["noise"]["floor"]["n"] == 12
+
+
 def test_one_answer_or_another_rule_than_the_mean_has_no_noise_floor(tmp_path):
     def steady(messages, **parameters):
         return "A"

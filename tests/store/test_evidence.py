@@ -112,6 +112,7 @@ def test_a_score_of_which_a_part_failed_is_taken_back_with_its_sample(store):
         evidence.write_unsettled(connection, 1, 2, [])
     assert evidence.has_retryable(store, 1)
     assert not evidence.has_retryable(store, 2)
+    assert evidence.retryable_positions(store, 1) == {2}
     assert evidence.drop_retryable(store, 1) == 1
     assert list(evidence.done_positions(store, 1)) == [0, 1]
     assert not evidence.has_retryable(store, 1)

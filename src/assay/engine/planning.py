@@ -21,7 +21,7 @@ from assay.model.connect import Connection
 from assay.model.key import call_key, canonical, endpoint_prefix
 from assay.model.limit import estimate_tokens
 from assay.spec import LoadedScorer, LoadedSolver
-from assay.store import runs
+from assay.store import evidence, runs
 from assay.store.calls import reply_tokens
 from assay.store.store import Store
 from assay.types import CallPurpose, Failure, Reply, Request, Rows, Solution, Trace, Usage
@@ -132,7 +132,7 @@ class _Counting:
 def plan_run(plan: Plan, store: Store) -> RunPlan:
     """Walk through every cell without asking anything; answers that are not there yet stand in as empty."""
     before = None if plan.options.fresh else runs.latest_of(store, plan.identity)
-    done = done_cells(store, before.rows_of, fanout_of(plan.loaded)) if before is not None else ()
+    done = [] if before is None else _settled(store, before.rows_of, fanout_of(plan.loaded))
     memory = RunMemory(store, 0)
     try:
         counting = {id(c): _Counting(c, memory, repeat_salt(plan)) for c in plan.connections.values()}
@@ -153,6 +153,12 @@ def plan_run(plan: Plan, store: Store) -> RunPlan:
         stale=tuple(stale_reasons(plan, store)),
         precision=precision_of(n_cells // (plan.trials.num_trials if plan.trials is not None else 1)),
     )
+
+
+def _settled(store: Store, run_no: int, fanout: int) -> list[int]:
+    """The cells that are done, without those that a run would take up again."""
+    again = {position // fanout for position in evidence.retryable_positions(store, run_no)}
+    return [cell for cell in done_cells(store, run_no, fanout) if cell not in again]
 
 
 def precision_of(n_samples: int) -> Precision | None:

@@ -52,10 +52,14 @@ def _averaged(trials: Trials, field: str) -> bool:
 
 
 def _table(basis: Basis, slot: int, field: str, times: int) -> FloatArray:
-    """The values of a field, one row a sample and one column a trial, NaN where a trial has none."""
-    rows: dict[int, dict[int, float]] = {}
+    """The values of a field, one row a sample and one column a trial, NaN where a trial has none.
+
+    Of a sample that became several rows each row by its number is one.
+    """
+    rows: dict[tuple[int, int], dict[int, float]] = {}
     for position, value in _values(basis, slot, field):
-        rows.setdefault(position // times, {})[position % times] = value
+        cell, number = divmod(position, basis.fanout)
+        rows.setdefault((cell // times, number), {})[cell % times] = value
     table = np.full((len(rows), times), np.nan)
     for place, found in enumerate(rows.values()):
         for trial, value in found.items():

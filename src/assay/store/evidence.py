@@ -133,6 +133,12 @@ def drop_retryable(store: Store, run_no: int, *, fanout: int = 1) -> int:
     return len(keys)
 
 
+def retryable_positions(store: Store, run_no: int) -> set[int]:
+    """Where something failed that may go well another time."""
+    with store.connect() as connection:
+        return {unpack(key)[1] for query in _retryable(run_no) for key in connection.execute(query).scalars()}
+
+
 def _retryable(run_no: int) -> tuple[Select[Any], Select[Any]]:
     """The keys of what failed as a whole, and of scores of which a part failed."""
     return (

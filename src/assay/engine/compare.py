@@ -143,9 +143,12 @@ def _measures(
         wanted = [address for address in common if all(own[address].headline for own in every)] or common
     left_out = dict.fromkeys(address for own in every for address in own if address not in common)
     notes = [f"not in all runs, so not compared: {listing(left_out)}"] if left_out else []
-    for one, other in pairwise(records):
-        if one.task != other.task:
-            notes.append(f"the runs are of different tasks: {one.task} and {other.task}")
+    notes += [
+        f"the runs are of different tasks: {one.task} and {other.task}"
+        for one, other in pairwise(records)
+        if one.task != other.task
+    ]
+    notes += [f"run {record.id} is partial: it may lack samples" for record in records if record.status == "partial"]
     return [{address: own[address] for address in dict.fromkeys(wanted)} for own in every], notes
 
 

@@ -15,11 +15,12 @@ from assay.errors import Problem, SpecError
 from assay.registry import Registry
 from assay.spec import Document, kind_of, load_dataset
 from assay.spec.assemble import task_of
-from assay.spec.dataset import AnyDataset, Reading, dataset_of
+from assay.spec.dataset import AnyDataset, dataset_of
 from assay.spec.kind import FileKind
 from assay.spec.load import read_document
 from assay.spec.model import load_model, model_of
 from assay.spec.project import project_folder, yaml_files
+from assay.spec.reading import Reading
 from assay.spec.run_file import load_run
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from assay.errors import Place, Problem, SpecError
 from assay.registry import Registry
 from assay.spec.config import Config, resolve_config, substitute
-from assay.spec.dataset import Reading, TaskData, task_data
+from assay.spec.dataset import TaskData, task_data
 from assay.spec.deprecated import modernized
 from assay.spec.document import Document, Steps
 from assay.spec.environment import with_environment
@@ -20,6 +20,7 @@ from assay.spec.loaded import LoadedTask
 from assay.spec.locate import Checker
 from assay.spec.parts import load_scorers, load_solver
 from assay.spec.placeholder import PLACEHOLDER, has_placeholder
+from assay.spec.reading import Reading
 from assay.spec.task import Definition, SystemDefinition, Task, Trials
 from assay.spec.walk import strings
 

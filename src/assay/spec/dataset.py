@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from assay.errors import Problem, SpecError
 from assay.registry import Registry
-from assay.spec.definitions import NOTHING, Definitions
 from assay.spec.deprecated import modernized
 from assay.spec.document import Document, Steps
 from assay.spec.environment import with_environment
@@ -25,6 +24,7 @@ from assay.spec.nearest import nearest
 from assay.spec.parts import kind_named
 from assay.spec.placeholder import has_placeholder
 from assay.spec.project import YAML
+from assay.spec.reading import Reading
 from assay.spec.synthesis import load_generator
 from assay.spec.task import DatasetFile, GeneratorSpecification
 from assay.spec.words import described
@@ -32,16 +32,6 @@ from assay.spec.words import described
 _FIELDS = ("key", "keys", "source")
 RESULT = "task_result"
 AnyDataset = LoadedDataset | GeneratedDataset
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """How files are read: with or without unset variables, inside the project folder or not."""
-
-    strict: bool
-    allow_outside: bool
-    environment: Mapping[str, str] | None = None
-    definitions: Definitions = NOTHING
 
 
 def load_dataset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -13,9 +13,7 @@ from assay.errors import Place, Problem
 from assay.registry import Kind
 from assay.spec.document import Document
 from assay.spec.fields import Key, Settings
-
-if TYPE_CHECKING:
-    from assay.spec.dataset import Reading
+from assay.spec.reading import Reading
 
 Seed = int | None
 

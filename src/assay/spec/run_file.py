@@ -9,7 +9,6 @@ from typing import Any
 
 from assay.errors import Problem, SpecError
 from assay.spec.config import Config, resolve_config, substitute
-from assay.spec.dataset import Reading
 from assay.spec.definitions import PROVIDER, SECTIONS, Definitions, entries, model_key, part_of, with_secrets
 from assay.spec.deprecated import modernized
 from assay.spec.document import Document, Steps
@@ -19,6 +18,7 @@ from assay.spec.kind import FileKind, kind_of
 from assay.spec.load import read_document
 from assay.spec.locate import Checker
 from assay.spec.lookup import find_document
+from assay.spec.reading import Reading
 from assay.spec.words import described
 
 

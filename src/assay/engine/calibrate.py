@@ -14,7 +14,7 @@ from assay.builtin import registry
 from assay.engine.evidence import Evidence as Sample
 from assay.engine.evidence import evidence_of
 from assay.engine.export import harmless
-from assay.engine.measures import as_number, measures_of
+from assay.engine.measures import measures_of, number_in
 from assay.engine.rules import one_address
 from assay.engine.series import RunSeries, Series, series_of
 from assay.engine.votes import read_table
@@ -33,7 +33,6 @@ CHOSEN = 0.01
 """Below this chance the labelled samples do not look like the others."""
 SOMEBODY = ""
 MOST_PROBLEMS = 20
-_WORDS = {"true": 1.0, "false": 0.0}
 
 
 @dataclass(slots=True)
@@ -130,7 +129,7 @@ def _known_id(sample_id: str, series: Series) -> str:
 
 
 def _chance(text: str) -> float:
-    number = _number(text)
+    number = number_in(text)
     if number is None or not 0 < number <= 1:
         raise ValueError(f'{CHANCE} "{text}" is not a chance above 0 and at most 1')
     return number
@@ -138,21 +137,14 @@ def _chance(text: str) -> float:
 
 def _worth(said: str, worth: Mapping[str, float], bounds: tuple[float, float] | None) -> float:
     """The number that a label stands for."""
-    named = {label.strip().casefold(): number for label, number in {**_WORDS, **worth}.items()}
-    number = named.get(said.casefold(), _number(said))
+    named = {label.strip().casefold(): number for label, number in worth.items()}
+    number = named.get(said.casefold(), number_in(said))
     if number is None:
         declared = f" nor one of the labels {listing(worth)}" if worth else ""
         raise ValueError(f'the label "{said}" is no number{declared}')
     if bounds is not None and not bounds[0] <= number <= bounds[1]:
         raise ValueError(f"the label {said} lies outside of the range {bounds[0]:g} to {bounds[1]:g}")
     return number
-
-
-def _number(text: str) -> float | None:
-    try:
-        return as_number(float(text))
-    except ValueError:
-        return None
 
 
 def _bounds(series: Series, criterion: str | None) -> tuple[float, float] | None:

@@ -104,7 +104,7 @@ def compare_runs(store: Store, records: Sequence[RunRecord], options: CompareOpt
         compared=tuple(_decided(every, options)),
         level=options.level,
         margin=options.margin,
-        notes=tuple(notes),
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 

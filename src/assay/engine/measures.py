@@ -150,6 +150,21 @@ def as_number(value: Any) -> float | None:
     return None
 
 
+def number_in(text: str) -> float | None:
+    """The finite number that a text is, true and false as 1 and 0; None for any other text.
+
+    >>> number_in(" 0.5 "), number_in("True"), number_in("nan"), number_in("good")
+    (0.5, 1.0, None, None)
+    """
+    word = text.strip().casefold()
+    if word in ("true", "false"):
+        return float(word == "true")
+    try:
+        return as_number(float(word))
+    except ValueError:
+        return None
+
+
 def answer_columns(record: RunRecord) -> set[str]:
     """The columns that hold recorded answers: they differ between runs although the question is the same."""
     spec = orjson.loads(record.spec)

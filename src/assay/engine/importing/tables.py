@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from assay.engine.importing.values import Imported, ImportedSample, failed, key_of, wrong
-from assay.engine.measures import as_number
+from assay.engine.measures import as_number, number_in
 from assay.engine.votes import read_table
 from assay.errors import SpecError
 from assay.types import Outcome, Score, ScoreValue
@@ -70,17 +70,7 @@ def _scored(cell: Any, key: str, field: str) -> Outcome:
 
 
 def _cell(cell: Any) -> float | None:
-    return _number(cell) if isinstance(cell, str) else as_number(cell)
-
-
-def _number(text: str) -> float | None:
-    named = {"true": 1.0, "false": 0.0}.get(text.strip().casefold())
-    if named is not None:
-        return named
-    try:
-        return as_number(float(text))
-    except ValueError:
-        return None
+    return number_in(cell) if isinstance(cell, str) else as_number(cell)
 
 
 def read_votes(path: Path) -> Imported:
@@ -113,7 +103,7 @@ def _vote(judge: str, label: str) -> dict[str, Any]:
         return {"judge_id": judge, "verdict": verdict[0], "value": verdict[1]}
     if label.casefold() in _ABSTAINED:
         return {"judge_id": judge, "na": True}
-    number = _number(label)
+    number = number_in(label)
     return {"judge_id": judge, "selected_label": label, **({} if number is None else {"value": number})}
 
 

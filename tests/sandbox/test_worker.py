@@ -54,3 +54,32 @@ def test_a_worker_loads_only_the_standard_library():
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code, source], capture_output=True, text=True, check=True)
     foreign = [path for path in json.loads(done.stdout) if "site-packages" in path]
     assert foreign == []
+
+
+def test_a_worker_answers_until_the_pipe_is_closed(spoken):
+    worker = spoken("import sys\ndef f(x):\n    print('saw', x, file=sys.stderr)\n    return x + 1")
+    assert worker.broken is None
+    for x in (1, 2):
+        worker.say({"rows": [[x]]})
+        answer = worker.hear()
+        assert (answer["done"], answer["results"]) == (True, [[True, x + 1, f"saw {x}\n"]])
+        assert answer["cpu"] >= 0
+
+
+def test_input_and_output_lead_nowhere(spoken):
+    worker = spoken(
+        "import os\ndef f():\n    os.write(1, b'x'); os.write(2, b'x')\n    return [os.read(0, 9).decode()]"
+    )
+    worker.say({"rows": [[]]})
+    assert worker.hear()["results"] == [[True, ""]]
+
+
+def test_a_snippet_that_breaks_while_loading_is_reported(spoken):
+    assert spoken("raise ValueError('early')").broken.startswith("ValueError: early")
+
+
+def test_a_worker_whose_parent_says_nothing_goes(program):
+    code = "import os, tempfile; from assay.sandbox.worker import main, STATUS_BYTES\n"
+    code += "f = tempfile.TemporaryFile(); f.truncate(STATUS_BYTES); main(os.dup(f.fileno()))"
+    done = subprocess.run([sys.executable, "-c", code], stdin=subprocess.DEVNULL, timeout=20)
+    assert done.returncode == 0

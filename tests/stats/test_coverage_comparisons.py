@@ -138,7 +138,24 @@ def suggested_cell(labels: int) -> Cell:
     return cell
 
 
+def documents_cell(labelled: int, rest: int, size: int) -> Cell:
+    """Answers about a document are alike, and so are the judge's errors; whole documents are labelled."""
+    ids = np.repeat(np.arange(labelled + rest), size)
+
+    def cell(rng: np.random.Generator) -> tuple[Bounds, float]:
+        truth = (rng.random(len(ids)) < rng.beta(4, 1, labelled + rest)[ids]).astype(float)
+        wrong = rng.random(len(ids)) < rng.beta(1, 6, labelled + rest)[ids]
+        said, cut = np.where(wrong, 1 - truth, truth), labelled * size
+        found = Evidence(
+            labels=truth[:cut], judged=said[:cut], rest=said[cut:], clusters=ids[:cut], rest_clusters=ids[cut:]
+        )
+        return corrected(found), 0.8
+
+    return cell
+
+
 JUDGES = {
+    "30 documents of 8 labelled": documents_cell(30, 150, 8),
     "p=.6, se=.9, sp=.8": judge_cell(0.6, 0.9, 0.8, 150, 2_000),
     "p=.95, 50 labels": judge_cell(0.95, 0.9, 0.8, 50, 1_000),
     "p=.98, a judge right in 98 %": judge_cell(0.98, 0.98, 0.98, 100, 2_000),

@@ -481,6 +481,57 @@ def test_a_system_task_that_fails_is_a_run_that_failed(project, body, words):
     assert "failed" in project.assay("runs").out
 
 
+RUN = """
+models:
+  - key: mine
+    display_name: Mine
+    config:
+      connection_type: custom_inference
+      run_inference_snippet: |
+        def run_inference(body, environment, sample=None):
+            return "A"
+tasks:
+  - key: sys
+    display_name: Sys
+    definition:
+      type: system_task
+      compute_evidence_snippet: |
+        def compute_evidence():
+            return {"metrics": {"ok": {"value": 1}}}
+  - key: coded
+    display_name: Coded
+    definition:
+      dataset: {source: {type: inline_samples, samples: [{x: A}, {x: B}]}}
+      solver: {type: single_turn_solver, input_builder: {type: chat_completion, input_messages: [{role: user, content: "{{ sample.x }}"}]}}
+      scorers:
+        - type: python
+          compute_scores_snippet: |
+            def compute_scores(sample, solver_output):
+                return {"ok": sample.x == solver_output.output}
+          metrics: [{type: mean, field: ok}]
+evaluation:
+  key: e
+  display_name: E
+  task_specifications:
+    - {task_key: sys}
+    - {task_key: coded, model_key: mine}
+"""
+
+
+def test_code_of_every_kind_runs_from_a_run_file_and_all_of_it_is_listed_before(project):
+    project.write("run.yaml", RUN)
+    refused = project.assay("run", "run.yaml")
+    assert refused.code == 2
+    for function in ("compute_evidence", "compute_scores", "run_inference"):
+        assert f": {function}" in refused.err
+    done = project.assay("run", "run.yaml", "--allow-code", "--json")
+    assert done.code == 0, done.err
+    first, second = done.json["results"]
+    assert first["scorers"][0]["metrics"][0]["values"]["ok"]["value"] == 1.0
+    assert second["scorers"][0]["metrics"][0]["values"]["ok_mean"]["value"] == 0.5
+    assert project.assay("check", "run.yaml").code == 0
+
+
 def test_python_programs_may_allow_code_too(code, monkeypatch):
     import assay
 

@@ -71,7 +71,7 @@ def test_input_and_output_lead_nowhere(spoken):
         "import os\ndef f():\n    os.write(1, b'x'); os.write(2, b'x')\n    return [os.read(0, 9).decode()]"
     )
     worker.say({"rows": [[]]})
-    assert worker.hear()["results"] == [[True, ""]]
+    assert worker.hear()["results"] == [[True, [""]]]
 
 
 def test_a_snippet_that_breaks_while_loading_is_reported(spoken):

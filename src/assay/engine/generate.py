@@ -18,7 +18,7 @@ from assay.engine.live import GROUP_S, BudgetReached
 from assay.engine.live_run import defaults_of, in_event_loop
 from assay.engine.memory import RunMemory
 from assay.engine.models import Models
-from assay.engine.permission import permit, permit_models, sandbox_for
+from assay.engine.permission import permit_models, sandbox_for
 from assay.engine.progress import Listener, Progress, silent
 from assay.errors import Interrupted, RunError, SpecError
 from assay.model.client import CallError
@@ -56,8 +56,7 @@ class Generated:
 def generate(recipe: Recipe, options: Options, *, listener: Listener = silent) -> Generated:
     """Make the rows of a recipe and put them in place; a SpecError or RunError when there are none to put."""
     codes = [code for each in recipe.dataset.generator.synthesizers for code in codes_in(each.settings)]
-    permit(codes, options.code)
-    permit_models(recipe.connections.values(), options.code)
+    permit_models(codes, recipe.connections.values(), options.code)
     store = open_store(options.store or default_location(recipe.dataset.root)) if recipe.connections else None
     try:
         with sandbox_for(codes, options.code) as sandbox:

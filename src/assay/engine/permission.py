@@ -65,9 +65,9 @@ def _indented(code: Code, place: Place, source: Source | None) -> Place:
     return Place(place.file, place.line, place.column + max(written.find(own), 0)) if own.strip() else place
 
 
-def require_permission(loaded: LoadedTask, options: CodeOptions) -> None:
-    """A SpecError that lists the places to read when a task holds code that may not run, or not safely."""
-    permit(code_in(loaded), options)
+def require_permission(loaded: LoadedTask, options: CodeOptions, models: Iterable[Connection] = ()) -> None:
+    """A SpecError that lists the places to read when a task, or a model of it, is code that may not run."""
+    permit_models(code_in(loaded), models, options)
 
 
 def permit(codes: list[Code], options: CodeOptions) -> None:
@@ -86,10 +86,10 @@ def permit(codes: list[Code], options: CodeOptions) -> None:
         )
 
 
-def permit_models(connections: Iterable[Connection], options: CodeOptions) -> None:
-    """Let models that are code run, or a SpecError with the places to read."""
+def permit_models(codes: list[Code], connections: Iterable[Connection], options: CodeOptions) -> None:
+    """Let code and models that are code run, or a SpecError with all the places to read."""
     with_code = [connection for connection in connections if connection.codes]
-    permit([code for connection in with_code for code in connection.codes], options)
+    permit([*codes, *(code for connection in with_code for code in connection.codes)], options)
     for connection in with_code:
         client: Any = connection.client
         client.allow(trusted=options.trust_code)

@@ -19,7 +19,7 @@ from assay.engine.datasets import side_by_side
 from assay.engine.generated import Make, Results, materialized
 from assay.engine.keys import model_keys
 from assay.engine.memory import CachePolicy
-from assay.engine.permission import CALL_S, CodeOptions, code_problems, permit_models, require_permission
+from assay.engine.permission import CALL_S, CodeOptions, code_problems, require_permission
 from assay.errors import Place, Problem, SpecError
 from assay.registry import Registry
 from assay.spec import LoadedDataset, LoadedTask, load_dataset, load_task
@@ -185,9 +185,8 @@ def prepare_loaded(
         raise SpecError("the dataset is not generated yet: `assay generate FILE` makes it, and so does `assay run`")
     if dataset is None:
         raise SpecError(f'the task "{loaded.task.key}" names no dataset: add one, or give --dataset FILE')
-    require_permission(loaded, options.code)
     connections = _connections(loaded, options, definitions)
-    permit_models(connections.values(), options.code)
+    require_permission(loaded, options.code, connections.values())
     spec: dict[str, Any] = {
         "assay": __version__,
         "task": loaded.resolved,

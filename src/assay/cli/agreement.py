@@ -104,7 +104,7 @@ def _of_table(path: Path, truth: str | None, labels: Path | None) -> _Found:
 
 
 def _of_run(run: str, location: str | None, labels: Path | None) -> _Found:
-    from assay.engine.run_votes import scales_in, votes_of_run
+    from assay.engine.run_votes import votes_of_run
     from assay.engine.votes import add_labels
     from assay.store.runs import find
 
@@ -114,7 +114,7 @@ def _of_run(run: str, location: str | None, labels: Path | None) -> _Found:
     notes = [] if labels is None else add_labels(voted.ballots, labels)
     # scores beside the truth of the task say nothing about other people's labels
     scores = voted.scores if labels is None else {}
-    return _Found(ballots=voted.ballots, declared=scales_in(record), scores=scores, totals=voted.totals, notes=notes)
+    return _Found(ballots=voted.ballots, declared=voted.scales, scores=scores, totals=voted.totals, notes=notes)
 
 
 def _lacking(votes: Sequence[Votes], other: str) -> list[str]:

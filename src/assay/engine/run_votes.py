@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from assay.engine.scale import Scale
 from assay.engine.votes import Ballot, scales_of, score_errors
 from assay.errors import SpecError
 from assay.judging.criteria import Criterion, CriterionVerdict
-from assay.judging.sheet import Sheet, sheet_from_text, sheet_of
+from assay.judging.sheet import Sheet
 from assay.report.agreement import PANEL, Values
 from assay.store.runs import RunRecord
 from assay.store.store import Store
@@ -25,9 +25,13 @@ from assay.types import Score
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunVotes:
-    """The votes of a run's rubric scorers, how total scores compare with the truth, and those of each judge alone."""
+    """The votes of a run's rubric scorers and the scales of their criteria; total scores beside those of the truth.
+
+    `totals` holds the score that each judge alone would give.
+    """
 
     ballots: list[Ballot]
+    scales: Mapping[str, Scale]
     scores: Mapping[str, Values]
     totals: Totals | None
 
@@ -42,9 +46,10 @@ def votes_of_run(store: Store, record: RunRecord) -> RunVotes:
     for entry in entries:
         for key in keys:
             if _has_votes(entry, key):
-                _read_entry(entry, key, f"{key}/" if len(keys) > 1 else "", ballots)
+                _read_entry(entry, key, _prefix(key, keys), ballots)
     return RunVotes(
         ballots=list(ballots.values()),
+        scales=_scales(record, keys),
         scores=_score_values(entries, keys),
         totals=_totals(entries, keys[0]) if len(keys) == 1 else None,
     )
@@ -120,7 +125,7 @@ def _beside_truth(
         for key in keys:
             if key not in entry.scores:
                 continue
-            prefix = f"{key}/" if len(keys) > 1 else ""
+            prefix = _prefix(key, keys)
             for judge, (number, truth) in said(entry.scores[key]).items():
                 if number is not None and truth is not None:
                     found.setdefault(prefix + judge, []).append((entry.sample_id, float(number), float(truth)))
@@ -147,40 +152,20 @@ def _number(given: Any) -> float:
     return math.nan if given is None else float(given)
 
 
-def scales_in(record: RunRecord) -> dict[str, Scale]:
-    """The scales that a run remembers of its rubrics, by the names of their votes."""
+def _scales(record: RunRecord, keys: Sequence[str]) -> dict[str, Scale]:
+    """The scales that a run remembers of its rubrics, by the names of their votes; those that differ are none."""
     spec = orjson.loads(record.spec)
+    sheets = [("", rubric) for rubric in spec.get("rubrics", ())]
+    kept = spec.get("sheets", {})
+    sheets += [(_prefix(key, keys), kept[key]) for key in keys if key in kept]
     found: dict[str, list[Scale]] = {}
-    for prefix, sheet in _sheets(spec):
-        for name, scale in scales_of(sheet).items():
+    for prefix, rubric in sheets:
+        criteria = tuple(Criterion.model_validate(each, strict=False) for each in rubric["criteria"])
+        for name, scale in scales_of(Sheet(criteria=criteria)).items():
             found.setdefault(prefix + name, []).append(scale)
     return {name: scales[0] for name, scales in found.items() if all(each == scales[0] for each in scales)}
 
 
-def _sheets(spec: Mapping[str, Any]) -> Iterator[tuple[str, Sheet]]:
-    for rubric in spec.get("rubrics", ()):
-        yield "", _sheet(rubric)
-    kept = spec.get("sheets", {})
-    if kept:
-        yield from ((f"{key}/" if len(kept) > 1 else "", _sheet(rubric)) for key, rubric in kept.items())
-        return
-    written = spec["task"].get("definition", {}).get("scorers", ())
-    rubrics = [each.get("rubric") if each.get("type") == "rubric" else None for each in written]
-    several = sum(each is not None for each in rubrics) > 1
-    for key, rubric in zip(spec["scorers"], rubrics, strict=False):
-        sheet = _inline(rubric)
-        if sheet is not None:
-            yield (f"{key}/" if several else ""), sheet
-
-
-def _sheet(rubric: Mapping[str, Any]) -> Sheet:
-    return Sheet(criteria=tuple(Criterion.model_validate(each, strict=False) for each in rubric["criteria"]))
-
-
-def _inline(rubric: Any) -> Sheet | None:
-    """A rubric that stands in the task itself, of runs that did not keep it by itself."""
-    if rubric is None:
-        return None
-    if not isinstance(rubric, str):
-        return sheet_of(rubric)
-    return sheet_from_text(rubric) if "\n" in rubric or rubric.lstrip().startswith(("[", "{")) else None
+def _prefix(key: str, keys: Sequence[str]) -> str:
+    """What tells the criteria of several rubric scorers apart."""
+    return f"{key}/" if len(keys) > 1 else ""

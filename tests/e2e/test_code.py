@@ -464,23 +464,6 @@ def test_a_system_task_gathers_evidence_over_the_network(project, loopback):
     assert project.assay("run", "task.yaml", "--allow-code", "--model", "scripted/x").code == 2
 
 
-@pytest.mark.parametrize(
-    ("body", "words"),
-    [
-        ("raise ValueError('no')", "no evidence: ValueError: no"),
-        ("return {'value': 1}", "no evidence: compute_evidence gave a mapping, not"),
-        ("return open('/etc/passwd').read()", "PermissionError"),
-    ],
-)
-def test_a_system_task_that_fails_is_a_run_that_failed(project, body, words):
-    text = EVIDENCE[: EVIDENCE.index("    import socket")] + f"    def compute_evidence():\n        {body}\n"
-    project.write("task.yaml", text)
-    done = project.assay("run", "task.yaml", "--allow-code")
-    assert done.code == 3
-    assert words in done.err
-    assert "failed" in project.assay("runs").out
-
-
 RUN = """
 models:
   - key: mine
@@ -502,7 +485,9 @@ tasks:
     display_name: Coded
     definition:
       dataset: {source: {type: inline_samples, samples: [{x: A}, {x: B}]}}
-      solver: {type: single_turn_solver, input_builder: {type: chat_completion, input_messages: [{role: user, content: "{{ sample.x }}"}]}}
+      solver:
+        type: single_turn_solver
+        input_builder: {type: chat_completion, input_messages: [{role: user, content: "{{ sample.x }}"}]}
       scorers:
         - type: python
           compute_scores_snippet: |

@@ -82,7 +82,7 @@ def main(secret: str) -> None:
     from assay.sandbox.program import Program, Returned
 
     said = {}
-    with Sandbox(limits=Limits(call_s=1.0)) as sandbox:
+    with Sandbox(limits=Limits(call_s=0.7)) as sandbox:
         for name, body in {**ATTACKS, **HONEST}.items():
             program = Program(source=HEAD + body + "\n", function="f", shape="plain")
             (result,) = sandbox.map(program, [[secret]])

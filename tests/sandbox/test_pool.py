@@ -9,8 +9,10 @@ import pytest
 from assay.errors import RunError
 from assay.sandbox import pool, process
 from assay.sandbox.linux import Limits
-from assay.sandbox.pool import MOST_LOST, SLICE_ROWS, Sandbox
+from assay.sandbox.pool import SLICE_ROWS, Sandbox
 from assay.sandbox.program import Broke, Returned
+
+MOST_LOST = 4
 
 
 def test_a_row_that_crashes_hangs_or_leaves_fails_alone(sandbox, program):
@@ -52,13 +54,15 @@ def test_many_slow_rows_are_shared_by_several_workers(program):
     assert len({result.value for result in results}) == 2
 
 
-def test_code_that_always_ends_its_process_is_given_up(sandbox, program):
+def test_code_that_always_ends_its_process_is_given_up(sandbox, program, monkeypatch):
+    monkeypatch.setattr(pool, "MOST_LOST", MOST_LOST)
     results = sandbox.map(program("import os\ndef f(): os._exit(9)"), [[]] * (MOST_LOST + 5))
     assert {result.detail for result in results[:MOST_LOST]} == {"the code ended its process (exit code 9)"}
     assert results[-1] == Broke(f"not run: the code ended its process {MOST_LOST} times in a row")
 
 
-def test_a_success_in_between_starts_the_count_anew(sandbox, program):
+def test_a_success_in_between_starts_the_count_anew(sandbox, program, monkeypatch):
+    monkeypatch.setattr(pool, "MOST_LOST", MOST_LOST)
     source = "import os\ndef f(x):\n    if x % 2: os._exit(9)\n    return x"
     results = sandbox.map(program(source), [[x] for x in range(2 * MOST_LOST + 4)])
     assert sum(isinstance(result, Returned) for result in results) == MOST_LOST + 2

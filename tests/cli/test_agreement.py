@@ -142,6 +142,16 @@ def test_what_is_missing_for_a_comparison_is_said(judged):
     assert "all criteria" not in said
 
 
+def test_the_latest_run_with_a_rubric_is_meant_and_named(judged):
+    run = judged.assay("agreement", "--json").json["run"]
+    plain = TASK[: TASK.index("  scorers:")] + '  scorers: [{type: string_equals, value: "a", ground_truth: "a"}]\n'
+    judged.write("plain.yaml", plain.replace("key: polite", "key: plain"))
+    assert judged.assay("run", "plain.yaml", "-q").code == 0
+    assert judged.assay("agreement", "--json").json["run"] == run
+    assert f"run {run}" in judged.assay("agreement").out
+    assert judged.assay("agreement", "latest").code == 2
+
+
 def test_a_run_without_votes_is_refused(project):
     project.write("data.jsonl", [{"question": "q", "output": "yes", "answer": "yes"}])
     scorer = 'scorers: [{type: string_equals, ground_truth: "{{ sample.answer }}", value: "{{ sample.output }}"}]'
@@ -191,3 +201,14 @@ def test_the_example_of_the_documentation_prints_what_the_page_shows(project):
         outcome = project.assay(*command.split())
         assert outcome.code == 0, outcome.err
         assert outcome.out.strip() == output.strip()
+
+
+def test_votes_that_were_imported_are_the_latest_too(judged):
+    judged.write(
+        "votes.csv", "item,criterion,judge,label\n1,kind,ann,yes\n1,kind,ben,no\n2,kind,ann,yes\n2,kind,ben,yes\n"
+    )
+    imported = judged.assay("import", "votes.csv", "--format", "votes", "--json")
+    assert imported.code == 0, imported.err
+    said = judged.assay("agreement", "--json")
+    assert said.code == 0, said.err
+    assert list(said.json["criteria"]) == ["kind"]

@@ -7,9 +7,17 @@ import json
 
 import pytest
 
-from assay.errors import SpecError
+from assay.errors import RunError, SpecError
 from assay.judging.reports import TokenUsage
-from assay.rubric import CriterionGrader, LLMConfig, Rubric, RubricDataset, evaluate_sync
+from assay.rubric import (
+    CriterionGrader,
+    JudgeSpec,
+    LLMConfig,
+    Rubric,
+    RubricDataset,
+    RubricWarning,
+    evaluate_sync,
+)
 from assay.rubric.clients import Clients, connection_of
 from assay.types import Request
 
@@ -114,3 +122,21 @@ def test_extra_headers_need_a_provider(judge):
     for extras in ({"extra_headers": {"a": "b"}}, {"extra_params": {"a": 1}}):
         with pytest.raises(SpecError, match=f"{next(iter(extras))}=.*models of a provider"):
             connection_of(LLMConfig(judge("MET"), **extras))
+
+
+def test_a_judge_whose_model_is_unknown_leaves_the_panel_to_the_others(loopback):
+    loopback.configure(models="known,other")
+    rubric = Rubric.from_dict([{"requirement": f"Criterion {n}."} for n in range(30)])
+    names = ("known", "gone", "other")
+    specs = [JudgeSpec(LLMConfig(f"openai/{name}", api_key="sk-1", api_base=loopback.url), name) for name in names]
+    with pytest.warns(RubricWarning, match='judge "gone" is dead: all of its 30 calls failed'):
+        report = rubric.grade_sync("Hello", CriterionGrader(judges=specs))
+    assert (report.score, report.judge_scores["gone"]) == (1.0, None)
+    assert loopback.stats()["by_status"]["404"] <= 10
+
+
+def test_a_panel_of_unknown_models_is_an_error_that_names_one(loopback):
+    loopback.configure(models="known")
+    specs = [JudgeSpec(LLMConfig(f"openai/{name}", api_key="sk-1", api_base=loopback.url), name) for name in "abc"]
+    with pytest.raises(RunError, match="openai/[abc] refuses all calls"):
+        Rubric.from_dict([{"requirement": "Polite."}]).grade_sync("Hello", CriterionGrader(judges=specs))

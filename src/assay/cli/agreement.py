@@ -48,8 +48,8 @@ def command(
 ) -> None:
     """Say how far judges agree with the truth and with each other.
 
-    The votes are those of the rubric scorers of RUN (default: latest), or of a table; the truth is the task's
-    `ground_truth`, or a table of labels. An empty label is an abstention.
+    The votes are those of the rubric scorers of RUN (default: the latest run with a rubric), or of a table; the truth
+    is the `ground_truth` of the task or of the graded dataset, or a table of labels. An empty label is an abstention.
 
     \b
     Examples:
@@ -66,7 +66,7 @@ def command(
         raise click.UsageError("--truth and --scale are for --votes")
     if truth is not None and labels is not None:
         raise click.UsageError("give --truth or --labels, not both")
-    found = _of_table(votes, truth, labels) if votes is not None else _of_run(run or "latest", store, labels)
+    found = _of_table(votes, truth, labels) if votes is not None else _of_run(run, store, labels)
     declared = found.declared if rubric is None else {**found.declared, **_declared(rubric)}
     kind: ScaleKind | None = "nominal" if votes is not None and scale is None else scale
     made, undeclared = _on_scales(found.ballots, declared, kind)
@@ -78,18 +78,23 @@ def command(
     if as_json:
         import orjson
 
-        sys.stdout.buffer.write(orjson.dumps(result.to_dict(), option=orjson.OPT_INDENT_2) + b"\n")
+        document = {**({} if found.run is None else {"run": found.run}), **result.to_dict()}
+        sys.stdout.buffer.write(orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
         return
     from assay.report.agreement import agreement_table
 
-    console().print(agreement_table(result))
+    terminal = console()
+    if found.run is not None:
+        terminal.print(f"run {found.run}\n")
+    terminal.print(agreement_table(result))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """Votes, the scales that are declared for them, and what is known of total scores."""
+    """Votes, the run they are of, the scales that are declared for them, and what is known of total scores."""
 
     ballots: list[Ballot]
+    run: str | None = None
     declared: Mapping[str, Scale] = field(default_factory=dict)
     scores: Mapping[str, Values] = field(default_factory=dict)
     totals: Totals | None = None
@@ -103,18 +108,20 @@ def _of_table(path: Path, truth: str | None, labels: Path | None) -> _Found:
     return _Found(ballots=ballots, notes=[] if labels is None else add_labels(ballots, labels))
 
 
-def _of_run(run: str, location: str | None, labels: Path | None) -> _Found:
-    from assay.engine.run_votes import votes_of_run
+def _of_run(run: str | None, location: str | None, labels: Path | None) -> _Found:
+    from assay.engine.run_votes import latest_judged, votes_of_run
     from assay.engine.votes import add_labels
     from assay.store.runs import find
 
     store = find_store(location)
-    record = find(store, run)
+    record = latest_judged(store) if run is None else find(store, run)
     voted = votes_of_run(store, record)
     notes = [] if labels is None else add_labels(voted.ballots, labels)
     # scores beside the truth of the task say nothing about other people's labels
     scores = voted.scores if labels is None else {}
-    return _Found(ballots=voted.ballots, declared=voted.scales, scores=scores, totals=voted.totals, notes=notes)
+    return _Found(
+        ballots=voted.ballots, run=record.id, declared=voted.scales, scores=scores, totals=voted.totals, notes=notes
+    )
 
 
 def _lacking(votes: Sequence[Votes], other: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,14 @@ from assay.errors import SpecError
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.sheet import Sheet
 from assay.report.agreement import PANEL, Values
+from assay.store import runs
 from assay.store.runs import RunRecord
 from assay.store.store import Store
 from assay.types import Score
+
+RECENT = 200
+"""How many runs are looked at for the latest in which judges voted."""
+FIRST = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +40,23 @@ class RunVotes:
     scales: Mapping[str, Scale]
     scores: Mapping[str, Values]
     totals: Totals | None
+
+
+def latest_judged(store: Store) -> RunRecord:
+    """The newest finished run in which judges voted; the newest of all where there is none."""
+    for record in runs.all_runs(store, RECENT):
+        if record.summary is not None and _voted(store, record):
+            return record
+    return runs.find(store, "latest")
+
+
+def _voted(store: Store, record: RunRecord) -> bool:
+    """Does the run have a rubric, or do its first samples have votes, as those that came from elsewhere may?"""
+    spec = orjson.loads(record.spec)
+    if spec.get("sheets") or spec.get("rubrics"):
+        return True
+    first = islice(evidence_of(store, record), FIRST)
+    return any(_has_votes(entry, key) for entry in first for key in entry.scores)
 
 
 def votes_of_run(store: Store, record: RunRecord) -> RunVotes:

@@ -99,3 +99,13 @@ def test_both_orders_show_which_verdicts_hang_on_the_order(graded):
     assert "of 4 verdicts hang on the order of the options" in outcome.out
     assert graded.assay(*arguments, "--json").json["n_order_sensitive"] == 0
     assert graded.assay(*arguments, "--shuffle", "sideways").code == 2
+
+
+def test_each_judge_may_be_asked_several_times(graded):
+    outcome = graded.assay(
+        "grade", "rubric.yaml", "essays", "--judge", "scripted/kind.jsonl", "--repeats", "3", "--json"
+    )
+    assert outcome.code == 0, outcome.err
+    lines = graded.assay("samples", "--json").lines
+    votes = [vote for line in lines for cast in line["scores"]["rubric"]["metadata"]["votes"].values() for vote in cast]
+    assert {vote.get("repeat", 0) for vote in votes} == {0, 1, 2}

@@ -147,6 +147,13 @@ def test_a_second_audit_asks_nobody_and_says_the_same(asked):
     assert more.plan.calls - 2 <= len(asked) <= more.plan.calls
 
 
+def test_a_fresh_audit_is_planned_and_asked_anew(asked):
+    _audit(honest, n=6, probes=("noise",))
+    asked.clear()
+    again = _audit(honest, n=6, probes=("noise",), fresh=True)
+    assert len(asked) == again.plan.calls == 6 * 2 * 2
+
+
 def test_the_texts_as_they_are_serve_three_probes(asked):
     _audit(honest, n=10, probes=("verbosity", "injection"))
     assert len(asked) == 10 * 2 * 3

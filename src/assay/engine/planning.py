@@ -133,7 +133,8 @@ def plan_run(plan: Plan, store: Store) -> RunPlan:
     """Walk through every cell without asking anything; answers that are not there yet stand in as empty."""
     before = None if plan.options.fresh else runs.latest_of(store, plan.identity)
     done = [] if before is None else _settled(store, before.rows_of, fanout_of(plan.loaded))
-    memory = RunMemory(store, 0)
+    # a run that starts anew sees no earlier reply
+    memory = RunMemory(store, 0, "update" if plan.options.fresh else plan.options.cache_policy)
     try:
         counting = {id(c): _Counting(c, memory, repeat_salt(plan)) for c in plan.connections.values()}
         clients = {key: counting[id(connection)] for key, connection in plan.connections.items()}

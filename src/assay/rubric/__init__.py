@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     )
     from assay.judging.vote import RubricWarning, aggregate
     from assay.report.agreement import MetricsResult
+    from assay.report.audit import AuditResult
+    from assay.rubric.audit import Audit, AuditOptions
     from assay.rubric.batch import EvalRunner, evaluate, evaluate_sync
     from assay.rubric.config import (
         CannotAssessConfig,
@@ -52,6 +54,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "AggregatedMultiChoiceVerdict": "judging.verdicts",
     "AggregationStrategy": "judging.criteria",
+    "Audit": "rubric.audit",
+    "AuditOptions": "rubric.audit",
+    "AuditResult": "report.audit",
     "CannotAssessConfig": "rubric.config",
     "CannotAssessStrategy": "rubric.config",
     "Criterion": "judging.criteria",
@@ -95,6 +100,9 @@ _HOMES = {
 __all__ = [
     "AggregatedMultiChoiceVerdict",
     "AggregationStrategy",
+    "Audit",
+    "AuditOptions",
+    "AuditResult",
     "CannotAssessConfig",
     "CannotAssessStrategy",
     "Criterion",

@@ -32,7 +32,7 @@ _KNOWS_TRUNCATION, _KNOWS_IOCTL, _KNOWS_SCOPES = 3, 5, 6
 _CAPABILITY_VERSION = 0x20080522
 _O_PATH = 0o10000000
 
-_SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo")
+_SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo", "/nix/store")
 _FILES = ("/etc/ld.so.cache", "/etc/localtime", "/dev/urandom", "/dev/random", "/dev/zero")
 _FOR_NETWORK = (
     "/etc/resolv.conf",

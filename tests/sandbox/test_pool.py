@@ -68,7 +68,8 @@ def test_a_success_in_between_starts_the_count_anew(sandbox, program, monkeypatc
     assert sum(isinstance(result, Returned) for result in results) == MOST_LOST + 2
 
 
-def test_a_snippet_that_hangs_while_loading_fails_every_row_once(sandbox, program):
+def test_a_snippet_that_hangs_while_loading_fails_every_row_once(sandbox, program, monkeypatch):
+    monkeypatch.setattr(process, "LOAD_S", 0.5)
     started = time.monotonic()
     results = sandbox.map(program("while True: pass"), [[1], [2]])
     assert time.monotonic() - started < 10

@@ -26,6 +26,8 @@ from assay.sandbox.worker import STATUS, STATUS_BYTES
 
 TICK_MS = 100
 START_S = 30.0
+LOAD_S = 30.0
+"""Importing large packages takes its time, however short calls are meant to be."""
 MOST_REPLY = 64_000_000
 SHOWN_PRINT = 500
 _PACKAGES = Path(__file__).parents[2]
@@ -96,7 +98,8 @@ class Worker:
             self.end()
             raise RunError(f"code cannot be confined here: {refused}; --trust-code runs it all the same")
         try:
-            self.broken = self._exchange(b"{}", lambda message: True, most_s=self._limits.call_s)["broken"]
+            most_s = max(LOAD_S, self._limits.call_s)
+            self.broken = self._exchange(b"{}", lambda message: True, most_s=most_s)["broken"]
         except WorkerLost as lost:
             self.broken = f"{lost}\n  (while the snippet was loaded)"
 

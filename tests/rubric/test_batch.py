@@ -229,6 +229,7 @@ def test_a_panel_that_abstains_has_a_report_and_no_score():
     assert result.get_scores() == [None, 1.0]
     assert result.item_results[0].report.reason == "no criterion was assessed"
     assert (result.failed_items, result.mean_score.value, result.mean_score.n) == (0, 1.0, 1)
+    assert result.warnings == ("1 of 2 items: less than half of the weights could be assessed",)
 
 
 def test_an_unset_seed_is_drawn_once_for_a_store_and_used_again(asked):

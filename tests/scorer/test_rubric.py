@@ -88,6 +88,18 @@ def test_a_panel_grades_through_the_command_line(panel):
     assert again["n_cached"] == 2
 
 
+def test_ties_of_an_even_panel_are_counted_and_shown_with_the_mean_before_snapping(panel):
+    two = TASK.replace("        - {model_key: scripted/three.jsonl, id: three}\n", "")
+    panel.write("task.yaml", two.replace("RUBRIC", INLINE))
+    _script(panel, "two", capital="UNMET", style="A")
+    outcome = panel.assay("run", "task.yaml")
+    # capital by a tie of heads; style by 0.4, which lies in the middle of 0 and 0.8
+    said = " ".join(outcome.out.split())
+    assert "66.7% of the verdicts were decided by a tie; the mean score without snapping to options is 0.200" in said
+    (scorer,) = panel.assay("show", "--json").json["scorers"]
+    assert scorer["detail"]["ties"] == {"n": 4, "of": 6, "continuous_score": pytest.approx(0.2)}
+
+
 def test_the_rubric_may_stand_in_a_file_and_its_content_counts(panel):
     rubric = """
 - {name: capital, requirement: Names the capital., weight: 10}

@@ -61,7 +61,10 @@ def outcome_of(
     torn = [name for name, each in zip(value_names(sheet), report.report, strict=True) if each.order_sensitive]
     beside = _beside(report) | ({"order_sensitive": torn} if torn else {})
     if unsnapped:
-        beside |= {"aggregated_values": unsnapped, "continuous_score": report.continuous_score}
+        beside["aggregated_values"] = unsnapped
+    tied = [name for name, each in zip(value_names(sheet), report.report, strict=True) if each.by_tie]
+    if tied:
+        beside["decided_by_tie"] = tied
     return Score(scorer=scorer, values=values, metadata={**metadata, **beside}, unsettled=unsettled)
 
 
@@ -72,6 +75,7 @@ def _beside(report: EnsembleEvaluationReport) -> dict[str, Any]:
         "mean_agreement": report.mean_agreement,
         "score_low": report.score_low,
         "score_high": report.score_high,
+        "continuous_score": report.continuous_score,
         "sections": {name: section.model_dump() for name, section in report.sections.items()} or None,
         "warnings": list(report.warnings) or None,
     }

@@ -27,6 +27,7 @@ from assay.judging.panel import grade
 from assay.judging.question import Submission
 from assay.judging.reports import TokenUsage, mean_of
 from assay.judging.rules import Judge, Rules
+from assay.judging.total import LOW_COVERAGE
 from assay.judging.verdicts import read_verdict
 from assay.registry import Kind
 from assay.rubric.clients import connected, here
@@ -162,7 +163,7 @@ class EvalRunner:
             mean_score=next(iter(report.scorers[0].metrics[0].result.values.values())),
             mean_continuous=mean_of([each.report.continuous_score for each in results if each.report is not None]),
             judge_failures={judge: (found.failed, found.asked) for judge, found in attended.items()},
-            warnings=tuple(absent(attended)),
+            warnings=(*absent(attended), *_thin(results)),
             status=report.status,
             store=location,
         )
@@ -179,6 +180,12 @@ class EvalRunner:
         words = words_in(item.submission)
         report = report_from(metadata, sheet, self._grader.judges, rules, words=words)
         return ItemResult(item_idx=index, item=item, report=report)
+
+
+def _thin(results: Sequence[ItemResult]) -> list[str]:
+    """A sentence about the items of which less than half could be assessed."""
+    thin = sum(each.report is not None and each.report.coverage < LOW_COVERAGE for each in results)
+    return [f"{thin:,} of {len(results):,} items: less than half of the weights could be assessed"] if thin else []
 
 
 def _told(progress: Progress) -> None:

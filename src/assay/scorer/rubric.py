@@ -16,6 +16,7 @@ from assay.judging.attendance import absent, attendance_in
 from assay.judging.outcome import beside_truth, outcome_of
 from assay.judging.panel import grade
 from assay.judging.question import Submission
+from assay.judging.reports import mean_of
 from assay.judging.rules import Calls, Judge, Rules, check_panel, with_twins
 from assay.judging.sheet import Sheet, sheet_from_file, sheet_from_text, sheet_of
 from assay.judging.shuffle import Shuffle
@@ -192,16 +193,25 @@ def _truth(settings: RubricScorer, rows: Rows) -> list[Verdict] | Failure | None
         return Failure(stage=STAGE, kind="parse", detail=f"the ground truth does not fit the rubric: {error}")
 
 
-def _absent(_settings: RubricScorer, said: Iterable[Said]) -> Mapping[str, Any] | None:
-    """Judges that could mostly not be asked or read, in words."""
-    notes = absent(attendance_in(metadata for _, metadata, _ in said if metadata is not None))
-    return {"warnings": notes} if notes else None
+def _panel_detail(_settings: RubricScorer, said: Iterable[Said]) -> Mapping[str, Any] | None:
+    """How many verdicts a tie decided, and judges that could mostly not be asked or read, in words."""
+    kept = [metadata for _, metadata, _ in said if metadata is not None]
+    verdicts = sum(len(metadata.get("votes", {})) for metadata in kept)
+    ties = sum(len(metadata.get("decided_by_tie", ())) for metadata in kept)
+    detail: dict[str, Any] = {}
+    notes = absent(attendance_in(kept))
+    if ties:
+        continuous = mean_of([metadata.get("continuous_score") for metadata in kept])
+        detail["ties"] = {"n": ties, "of": verdicts, "continuous_score": continuous}
+        unsnapped = "" if continuous is None else f"; the mean score without snapping to options is {continuous:.3f}"
+        notes.append(f"{ties / verdicts:.1%} of the verdicts were decided by a tie{unsnapped}")
+    return {**detail, **({"warnings": notes} if notes else {})} or None
 
 
 KIND = Kind(
     settings=RubricScorer,
     function=judge_by_rubric,
     live=True,
-    detail=_absent,
+    detail=_panel_detail,
     ranges={"score": SHARE, "coverage": SHARE, "truth_score": SHARE},
 )

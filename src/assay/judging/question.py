@@ -144,8 +144,8 @@ class Question:
     def answers(self) -> Answers[Any]:
         """What the judge may answer."""
         if self.order is None:
-            return Statuses()
-        return Lettered([option.label for option in self.criterion.choices], self.order)
+            return _statuses()
+        return _lettered(tuple(option.label for option in self.criterion.choices), self.order)
 
     def asked(self) -> str:
         """The criterion with its options and the form of the answer, after its examples."""
@@ -204,6 +204,17 @@ def letter(place: int) -> str:
         place, rest = divmod(place - 1, 26)
         name = chr(ord("A") + rest) + name
     return name
+
+
+@lru_cache(maxsize=1)
+def _statuses() -> Statuses:
+    """The same for every question: making them anew takes as long as reading a reply."""
+    return Statuses()
+
+
+@lru_cache(maxsize=1024)
+def _lettered(labels: tuple[str, ...], order: tuple[int, ...]) -> Lettered:
+    return Lettered(labels, order)
 
 
 @lru_cache

@@ -117,8 +117,11 @@ def opinions(criterion: Criterion, votes: Sequence[Vote]) -> list[Vote]:
 
 def _paired(votes: Sequence[Vote]) -> list[list[Vote]]:
     """The votes by judge, the first look before its reverse and its repeats."""
+    later = [vote for vote in votes if look_of(vote) != FIRST_LOOK]
+    if not later:
+        return [[vote] for vote in votes]
     paired = [[vote] for vote in votes if look_of(vote) == FIRST_LOOK]
-    for vote in sorted((vote for vote in votes if look_of(vote) != FIRST_LOOK), key=look_of):
+    for vote in sorted(later, key=look_of):
         own = next(
             (each for each in paired if each[0].judge_id == vote.judge_id and look_of(vote) not in map(look_of, each)),
             None,
@@ -134,6 +137,8 @@ def _shared(judged: Sequence[list[_Ballot]]) -> list[_Ballot]:
 
 def order_sensitive(criterion: Criterion, votes: Sequence[Vote]) -> bool:
     """Whether a judge gave two answers to one question, because its options stood in another order."""
+    if not any(isinstance(vote, MultiChoiceJudgeVote) and vote.backwards for vote in votes):
+        return False
     for each in _paired(votes):
         said: dict[int, set[int]] = {}
         for vote in each:

@@ -360,3 +360,19 @@ def test_the_items_of_the_training_data_may_be_graded_and_never_see_themselves()
     other = FewShotConfig(n_examples=2)
     evaluate_sync(dataset, CriterionGrader(LLMConfig(verdicts), few_shot_config=other, training_data=dataset, seed=1))
     assert len(ASKED) == 12
+
+
+def test_a_spending_limit_is_kept_and_the_plan_says_before_what_is_left(loopback, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    monkeypatch.setenv("OPENAI_BASE_URL", loopback.url)
+    dataset = _dataset(_rubric(), n=6)
+    grader = CriterionGrader(llm_config=LLMConfig("openai/gpt-4.1-mini", max_tokens=50), seed=1)
+    planned = EvalRunner(dataset, grader).plan_sync()
+    assert [model.calls for model in planned.models] == [30]
+    config = EvalConfig(max_cost=planned.cost_usd[1] / 3, max_concurrency=1)
+    part = EvalRunner(dataset, grader, config).run_sync()
+    assert part.status == "partial"
+    assert 0 < part.total_completion_cost <= config.max_cost
+    whole = EvalRunner(dataset, grader).run_sync()
+    assert (whole.status, whole.total_items) == ("completed", 6)
+    assert EvalRunner(dataset, grader).plan_sync().models == ()

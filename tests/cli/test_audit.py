@@ -70,6 +70,7 @@ def test_a_judge_that_always_takes_the_first_option_fails_and_a_second_audit_is_
     again = _audit(audited, "--json")
     assert (again.code, again.json["plan"]["calls"], again.json["cost_usd"]) == (1, 0, 0.0)
     assert "nothing is left to ask or pay" in again.err
+    assert audited.assay("runs", "--json").out == "", "probes are no runs that anybody means"
     assert loopback.stats()["arrived"] == made
     verdicts = {name: probe["verdict"] for name, probe in again.json["judges"]["first.yaml"].items()}
     assert verdicts == {"position": "FAIL", "noise": "PASS", "verbosity": "INCONCLUSIVE", "injection": "INCONCLUSIVE"}

@@ -45,3 +45,40 @@ def test_an_unfinished_run_has_no_samples_to_show(cli, recorded):
     said = cli("show")
     assert said.code == 2
     assert "has no numbers yet" in said.err
+
+
+def _long_names(folder):
+    from assay.store import runs
+    from assay.store.runs import NewRun
+    from assay.store.store import open_store
+
+    store = open_store(str(folder / ".assay" / "assay.db"))
+    for n, aside in enumerate(("", '"aside": "audit", ', "")):
+        new = NewRun(
+            identity=str(n),
+            task=f"summaries-of-long-letters-{n}",
+            file="f",
+            model="openrouter/vendor/model-with-a-name",
+            seed=0,
+            spec=f'{{{aside}"scorers": []}}',
+        )
+        runs.finish(store, runs.start(store, new).no, status="interrupted", summary=None, documents=[])
+    store.close()
+
+
+def test_long_names_lose_their_middle_and_dates_stay_whole(cli, project):
+    _long_names(project.folder)
+    head, *rows = cli("runs").out.splitlines()
+    assert len(rows) == 2, "one line a run"
+    assert all(len(line) <= 80 and line == line.rstrip() for line in (head, *rows))
+    assert all("…" in row and row.split()[-1][2] == ":" for row in rows)
+    assert rows[0].split()[1].endswith("-2"), "the end of a name tells runs apart"
+
+
+def test_steps_of_something_else_are_listed_when_asked_for_and_are_never_the_latest(cli, project):
+    _long_names(project.folder)
+    listed = [row["task"][-1] for row in cli("runs", "--json").lines]
+    assert listed == ["2", "0"]
+    everything = cli("runs", "--json", "--all").lines
+    assert [row["task"][-1] for row in everything] == ["2", "1", "0"]
+    assert cli("samples", everything[1]["run"]).code == 0, "by its id it can be looked at"

@@ -109,3 +109,15 @@ def test_finishing_writes_the_numbers_once(store):
     closed = runs.find(store, record.id)
     assert (closed.status, closed.owner, closed.summary) == ("completed", None, "{}")
     assert [tuple(row) for row in runs.metric_documents(store, record.no)] == [("s", "mean", "mean", "{}")]
+
+
+def test_a_step_of_something_else_is_never_the_latest(store):
+    from dataclasses import replace
+
+    own = runs.start(store, NEW)
+    for _ in range(45):
+        probe = runs.start(store, replace(NEW, spec='{"aside": "audit"}'))
+    assert runs.find(store, "latest").no == own.no
+    assert [record.no for record in runs.all_runs(store, 5)] == [own.no]
+    assert len(runs.all_runs(store, 100, aside=True)) == 46
+    assert runs.find(store, probe.id).is_aside

@@ -11,13 +11,20 @@ from assay.cli.options import console, find_store, json_option, store_option
 if TYPE_CHECKING:
     from assay.store.runs import RunRecord
 
+RUN_AND_DATE = 12 + 16 + 6 * 2
+"""The columns that are never shortened, and the blanks behind each of the six."""
+
 
 @click.command("runs")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many, newest first.")
+@click.option("--all", "aside", is_flag=True, help="Also the probes of audits, and datasets that models generated.")
 @store_option
 @json_option
-def command(*, limit: int, store: str | None, as_json: bool) -> None:
+def command(*, limit: int, aside: bool, store: str | None, as_json: bool) -> None:
     """List the runs in the store, newest first: what was run, with which model, and how it ended.
+
+    The probes of `assay audit` and the runs of `assay generate` are steps of something else: `latest` never means
+    them, and they are listed with --all only. Their ids work as any other's.
 
     \b
     Examples:
@@ -26,7 +33,7 @@ def command(*, limit: int, store: str | None, as_json: bool) -> None:
     """
     from assay.store.runs import all_runs
 
-    records = all_runs(find_store(store), limit)
+    records = all_runs(find_store(store), limit, aside=aside)
     if as_json:
         import orjson
 
@@ -64,20 +71,26 @@ def _print(records: list[RunRecord]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from assay.report.text import clean
+    from assay.report.table import Trimmed
+    from assay.report.text import shortened
     from assay.store.runs import state
 
+    terminal = console()
+    ended = [(state(record), "" if (n := _samples(record)) is None else f"{n:,}") for record in records]
+    widest = max(len(status) for status, _ in ended) + max(len("samples"), *(len(n) for _, n in ended))
+    room = terminal.width - widest - RUN_AND_DATE
+    models = max(len("model"), *(len(record.model or "") for record in records))
+    tasks = max(room - models, room * 3 // 5)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("run", "task", "model", "status", "samples", "started (UTC)"):
-        table.add_column(title, overflow="fold", justify="right" if title == "samples" else "left")
-    for record in records:
-        n = _samples(record)
+        table.add_column(title, no_wrap=True, justify="right" if title == "samples" else "left")
+    for record, (status, n) in zip(records, ended, strict=True):
         table.add_row(
             record.id,
-            Text(clean(record.task, width=24)),
-            Text(clean(record.model or "", width=20)),
-            state(record),
-            "" if n is None else f"{n:,}",
+            Text(shortened(record.task, tasks)),
+            Text(shortened(record.model or "", max(room - tasks, len("model")))),
+            status,
+            n,
             record.started_at[:16].replace("T", " "),
         )
-    console().print(table)
+    terminal.print(Trimmed(table))

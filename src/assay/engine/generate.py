@@ -226,6 +226,7 @@ class _Making:
             "scorers": [],
             "generator": dataset.generator.written,
             "num_samples": dataset.num_samples,
+            runs.ASIDE: "generate",
         }
         names = [connection.name for connection in self._recipe.connections.values()]
         return NewRun(

@@ -23,6 +23,28 @@ def clean(text: str, *, width: int | None = None) -> str:
     return text
 
 
+def shortened(text: str, width: int) -> str:
+    """Text made safe for a terminal and no wider than that: of a longer one the middle is left out.
+
+    >>> shortened("answers-of-the-large-model", 14)
+    'answers…-model'
+    """
+    text = clean(text)
+    if len(text) <= width:
+        return text
+    head = width // 2
+    return f"{text[:head]}…{text[len(text) - (width - head - 1) :]}"
+
+
+def counted(n: int, thing: str) -> str:
+    """How many of a thing there are.
+
+    >>> counted(1, "sample"), counted(1200, "row")
+    ('1 sample', '1,200 rows')
+    """
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
 def number(value: float | None) -> str:
     """A value with as many digits as people compare.
 

@@ -50,7 +50,10 @@ _SLOT = 1
 
 
 class EvalRunner:
-    """Grades a dataset; running it again goes on where it stopped and asks only what is missing."""
+    """Grades a dataset; running it again goes on where it stopped and asks only what is missing.
+
+    `aside` says what a run is a step of, if nobody is to find it as the latest.
+    """
 
     def __init__(
         self,
@@ -59,12 +62,14 @@ class EvalRunner:
         config: EvalConfig | None = None,
         *,
         listener: Listener = silent,
+        aside: str | None = None,
     ) -> None:
         if not len(dataset):
             raise SpecError("the dataset has no items")
         self._dataset = dataset
         self._grader = grader
         self._config = config or EvalConfig()
+        self._aside = aside
         self._listener = _told if self._config.show_progress and listener is silent else listener
         for rubric in _rubrics(dataset):
             grader.check(rubric.sheet)
@@ -125,6 +130,7 @@ class EvalRunner:
             ],
             "dataset": {"sha256": hashlib.sha256(orjson.dumps(samples)).hexdigest()},
             "models": {str(key): connection.identity for key, connection in connections.items()},
+            **({} if self._aside is None else {runs.ASIDE: self._aside}),
         }
         text = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)
         scorer = LoadedScorer(key="rubric", kind=_KIND, settings=panel, metrics=tuple(_metrics()), place=None)

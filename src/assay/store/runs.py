@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+import orjson
 from sqlalchemy import Connection, Row, and_, or_, select, update
 
 from assay.errors import RunError, SpecError
@@ -18,6 +21,10 @@ from assay.store.store import Store
 
 Status = Literal["running", "completed", "partial", "failed", "interrupted"]
 STALE_AFTER = timedelta(seconds=30)
+ASIDE = "aside"
+"""The entry of a spec that marks a run which is a step of something else: a probe of an audit, a generated dataset."""
+
+_PAGE = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +52,11 @@ class RunRecord:
     def rows_of(self) -> int:
         """The number of the run whose rows hold this run's evidence."""
         return self.no if self.evidence is None else self.evidence
+
+    @property
+    def is_aside(self) -> bool:
+        """Is it a step of something else, which nobody means by `latest`?"""
+        return ASIDE in orjson.loads(self.spec)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,12 +169,13 @@ def latest_named(store: Store, task: str) -> RunRecord | None:
 
 
 def find(store: Store, name: str) -> RunRecord:
-    """The run named by its id, a unique prefix of it, or `latest`."""
-    query = select(runs).order_by(runs.c.no.desc()).limit(1 if name == "latest" else 6)
-    if name != "latest":
-        query = query.where(runs.c.id.startswith(name, autoescape=True))
-    with store.connect() as connection:
-        found = [_record(row) for row in connection.execute(query)]
+    """The run named by its id, a unique prefix of it, or `latest`, which leaves out steps of something else."""
+    if name == "latest":
+        found = all_runs(store, 1)
+    else:
+        query = select(runs).where(runs.c.id.startswith(name, autoescape=True)).order_by(runs.c.no.desc()).limit(6)
+        with store.connect() as connection:
+            found = [_record(row) for row in connection.execute(query)]
     if not found:
         hint = "there is none yet" if name == "latest" else "`assay runs` lists those there are"
         raise SpecError(f'no run "{name}" in {store.location}: {hint}')
@@ -171,10 +184,23 @@ def find(store: Store, name: str) -> RunRecord:
     return found[0]
 
 
-def all_runs(store: Store, limit: int) -> list[RunRecord]:
-    """The newest runs, newest first."""
+def all_runs(store: Store, limit: int, *, aside: bool = False) -> list[RunRecord]:
+    """The newest runs, newest first; those that are a step of something else only when `aside` is set."""
     with store.connect() as connection:
-        return [_record(row) for row in connection.execute(select(runs).order_by(runs.c.no.desc()).limit(limit))]
+        found = _newest_first(connection)
+        return list(islice(found if aside else (record for record in found if not record.is_aside), limit))
+
+
+def _newest_first(connection: Connection) -> Iterator[RunRecord]:
+    """Every run, read a page at a time: a store may hold many, and few are wanted."""
+    before: int | None = None
+    while True:
+        query = select(runs).order_by(runs.c.no.desc()).limit(_PAGE)
+        page = [_record(row) for row in connection.execute(query if before is None else query.where(runs.c.no < before))]
+        yield from page
+        if len(page) < _PAGE:
+            return
+        before = page[-1].no
 
 
 def metric_documents(store: Store, run_no: int) -> list[tuple[str, str, str, str]]:

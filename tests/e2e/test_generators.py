@@ -129,7 +129,7 @@ def test_a_model_writes_rows_and_is_paid_once(live, loopback):
     assert "question" in json.dumps(loopback.requests()[0]["body"])
     project.assay("generate", "dataset.yaml")
     assert loopback.stats()["served"] == 6
-    assert "invented (generated)" in project.assay("runs").out
+    assert "invented (generated)" in project.assay("runs", "--all").out
 
 
 def test_rows_that_cannot_be_read_are_failures_and_too_many_stop_it(live, loopback):

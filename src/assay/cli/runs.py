@@ -76,21 +76,22 @@ def _print(records: list[RunRecord]) -> None:
     from assay.store.runs import state
 
     terminal = console()
-    ended = [(state(record), "" if (n := _samples(record)) is None else f"{n:,}") for record in records]
-    widest = max(len(status) for status, _ in ended) + max(len("samples"), *(len(n) for _, n in ended))
+    counts = [_samples(record) for record in records]
+    ended = [(state(record), "" if n is None else f"{n:,}") for record, n in zip(records, counts, strict=True)]
+    widest = max(len(status) for status, _ in ended) + max(len("samples"), *(len(size) for _, size in ended))
     room = terminal.width - widest - RUN_AND_DATE
     models = max(len("model"), *(len(record.model or "") for record in records))
     tasks = max(room - models, room * 3 // 5)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("run", "task", "model", "status", "samples", "started (UTC)"):
         table.add_column(title, no_wrap=True, justify="right" if title == "samples" else "left")
-    for record, (status, n) in zip(records, ended, strict=True):
+    for record, (status, size) in zip(records, ended, strict=True):
         table.add_row(
             record.id,
             Text(shortened(record.task, tasks)),
             Text(shortened(record.model or "", max(room - tasks, len("model")))),
             status,
-            n,
+            size,
             record.started_at[:16].replace("T", " "),
         )
     terminal.print(Trimmed(table))

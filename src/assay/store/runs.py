@@ -196,7 +196,8 @@ def _newest_first(connection: Connection) -> Iterator[RunRecord]:
     before: int | None = None
     while True:
         query = select(runs).order_by(runs.c.no.desc()).limit(_PAGE)
-        page = [_record(row) for row in connection.execute(query if before is None else query.where(runs.c.no < before))]
+        query = query if before is None else query.where(runs.c.no < before)
+        page = [_record(row) for row in connection.execute(query)]
         yield from page
         if len(page) < _PAGE:
             return

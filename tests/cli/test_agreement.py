@@ -152,6 +152,23 @@ def test_the_latest_run_with_a_rubric_is_meant_and_named(judged):
     assert judged.assay("agreement", "latest").code == 2
 
 
+def test_every_unknown_item_of_the_labels_is_named_with_its_line(judged):
+    judged.write("people.csv", "sample_id,criterion,label\na,polite,MET\nbb,polite,MET\nc,polit,MET\n")
+    outcome = judged.assay("agreement", "--labels", "people.csv")
+    assert outcome.code == 2
+    assert 'people.csv:3:1: no item is called "bb"' in outcome.err
+    assert 'people.csv:4:1: no criterion is called "polit"; did you mean "polite"?' in outcome.err
+
+
+def test_a_judge_that_gives_labels_is_held_against_the_true_ones(project):
+    assert project.assay("init", ".", "--starter", "judge").code == 0
+    assert project.assay("run", "task.yaml", "-q").code == 0
+    found = project.assay("agreement", "--json").json["criteria"]["model_as_a_judge_classifier"]
+    assert (found["kind"], found["labels"], found["n_items"]) == ("nominal", ["correct", "incorrect"], 8)
+    assert found["judges"]["judge"]["values"]["accuracy"]["value"] == 0.875
+    assert found["judges"]["judge"]["values"]["kappa"]["value"] == 0.75
+
+
 def test_a_run_without_votes_is_refused(project):
     project.write("data.jsonl", [{"question": "q", "output": "yes", "answer": "yes"}])
     scorer = 'scorers: [{type: string_equals, ground_truth: "{{ sample.answer }}", value: "{{ sample.output }}"}]'

@@ -43,7 +43,7 @@ def test_samples_are_drawn_labelled_and_correct_the_judge(judged, cli):
     path = project.folder / "people.csv"
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert {row["inclusion_probability"] for row in rows} == {repr(60 / 190)}
+    assert {row["inclusion_probability"] for row in rows} == {"0.315789"}
     assert not any(row["sample_id"] in {f"q{i}" for i in range(10)} for row in rows)
     for place, row in enumerate(rows):
         row["label"] = "1" if row["sample.said"] == "yes" and place % 10 else "0"
@@ -60,8 +60,47 @@ def test_samples_are_drawn_labelled_and_correct_the_judge(judged, cli):
     assert found["origin_p"] is None
     shown = cli("calibrate", "--labels", "people.csv")
     assert max(map(len, shown.out.splitlines())) <= 80
-    for words in ("judge alone", "labels alone", "judge corrected", "Rogan-Gladen", "interval half as wide"):
+    for words in ("judge alone ", "labels alone ", "judge corrected ", "Rogan-Gladen ", "interval half as wide"):
         assert words in shown.out
+
+
+def fill_in(path, label="1"):
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows({**row, "label": label} for row in rows)
+
+
+def test_labels_of_the_answers_of_another_run_are_refused(judged, project, cli):
+    judged()
+    assert cli("calibrate", "--labels", "people.csv", "--suggest", "60").code == 0
+    fill_in(project.folder / "people.csv")
+    assert cli("calibrate", "--labels", "people.csv").code == 0
+    rows = [{"sample_id": f"q{i}", "said": "yes" if i % 3 else "no"} for i in range(200)]
+    project.write("data.jsonl", rows)
+    assert cli("run", "task.yaml", "-q").code == 0
+    said = cli("calibrate", "--labels", "people.csv")
+    assert said.code == 2
+    assert "people.csv shows other answers than run" in said.err
+    assert "of 60 labelled samples: q" in said.err
+
+
+@pytest.mark.parametrize(
+    ("cell", "code"),
+    [("one\r\ntwo", 0), (" one two ", 0), ("three", 2), ("", 2)],
+)
+def test_the_column_output_of_the_labels_is_that_of_the_run(project, cli, cell, code):
+    task = TASK.replace(" EXTRA", "").replace("{{ sample.said }}", "{{ model_output }}")
+    task = task.replace("  scorers:", "  solver: {type: pass_through_solver, trace_column: said}\n  scorers:")
+    project.write("task.yaml", task)
+    project.write("data.jsonl", [{"sample_id": f"q{i}", "said": "one\ntwo"} for i in range(20)])
+    assert cli("run", "task.yaml", "-q").code == 0
+    project.write("people.csv", f'sample_id,label,output\nq1,1,"one\ntwo"\nq2,0,"{cell}"\n')
+    said = cli("calibrate", "--labels", "people.csv")
+    assert said.code == code, said.err
+    assert ("1 of 2 labelled samples: q2." in said.err) is bool(code)
 
 
 def test_suggestions_do_not_overwrite_labels(judged, cli):
@@ -87,10 +126,10 @@ def test_everything_wrong_with_the_labels_is_said_at_once(judged, cli):
     judged().write("people.csv", "sample_id,label\n" + "\n".join(rows) + "\n")
     said = cli("calibrate", "--labels", "people.csv")
     assert said.code == 2
-    assert 'row 1: the label "maybe" is no number' in said.err
-    assert 'row 2: the run has no sample "q999"; did you mean' in said.err
-    assert 'row 4: a second label of sample "q12"' in said.err
-    assert "row 5: the label 2 lies outside of the range 0 to 1" in said.err
+    assert 'people.csv:2:1: the label "maybe" is no number' in said.err
+    assert 'people.csv:3:1: the run has no sample "q999"; did you mean' in said.err
+    assert 'people.csv:5:1: a second label of sample "q12"' in said.err
+    assert "people.csv:6:1: the label 2 lies outside of the range 0 to 1" in said.err
 
 
 @pytest.mark.parametrize(

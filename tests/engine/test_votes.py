@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.engine.scale import ABSENT, Scale
-from assay.engine.votes import Ballot, add_labels, ballots_from_table, read_table, scale_from_votes
+from assay.engine.votes import Ballot, add_labels, ballots_from_table, scale_from_votes
 from assay.errors import SpecError
 
 
@@ -40,22 +40,15 @@ def test_numbers_are_on_a_scale_in_their_order(write):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("item,judge,label\n1,a,x\n1,a,x\n", "row 2: the vote of .* comes twice"),
+        ("item,judge,label\n1,a,x\n1,a,x\n", "table.csv:3:1: the vote of .* comes twice"),
         ("item,judge,lable\n1,a,x\n", 'no column "label".*did you mean "lable"'),
-        ("item,judge,label\n,a,x\n", 'row 1 has no "item"'),
+        ("item,judge,label\n,a,x\n", 'table.csv:2:1: there is no "item"'),
         ("item,judge,label\n", "no rows"),
     ],
 )
 def test_a_wrong_table_is_refused(write, text, said):
     with pytest.raises(SpecError, match=said):
         ballots_from_table(write(text))
-
-
-def test_a_file_that_is_not_there_or_not_a_table_is_refused(tmp_path, write):
-    with pytest.raises(SpecError, match="there is no file"):
-        read_table(tmp_path / "no.csv", ())
-    with pytest.raises(SpecError, match="cannot tell what"):
-        read_table(write("", "votes.txt"), ())
 
 
 def test_one_of_the_judges_may_be_the_truth(write):
@@ -69,7 +62,7 @@ def test_one_of_the_judges_may_be_the_truth(write):
 def test_labels_of_people_stand_beside_the_votes(write):
     ballots = ballots_from_table(write("item,criterion,judge,label\n1,c,a,x\n1,d,a,y\n2,c,a,x\n"))
     labels = write("sample_id,criterion,annotator,label\n1,c,p,x\n1,c,q,y\n9,c,p,x\n", "labels.csv")
-    assert add_labels(ballots, labels) == ["1 labels are of items that were not judged"]
+    assert add_labels(ballots, labels, failed={"9"}) == ["1 labelled items have no vote: 9"]
     votes = ballots[0].votes(scale_from_votes(ballots[0]))
     assert votes.truth.tolist() == [ABSENT, ABSENT]
     assert set(votes.people) == {"p", "q"}
@@ -78,14 +71,15 @@ def test_labels_of_people_stand_beside_the_votes(write):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("sample_id,label\n1,x\n", 'row 1 has no "criterion", but there are 2: c, dd'),
+        ("sample_id,label\n1,x\n", 'labels.csv:2:1: there is no "criterion", but there are 2: c, dd'),
         ("sample_id,criterion,label\n1,d,x\n", 'no criterion is called "d"'),
-        ("sample_id,criterion,label\n1,c,x\n1,c,x\n", "row 2: the label of item 1 comes twice"),
-        ("sample_id,criterion,label\n7,c,x\n", "no label of an item that was judged"),
+        ("sample_id,criterion,label\n1,c,x\n1,c,x\n", "labels.csv:3:1: the label of item 1 comes twice"),
+        ("sample_id,criterion,label\n1,c,x\n7,c,x\n8,d,x\n", 'csv:3:1: no item is called "7"(.|\n)*csv:4:1: no crit'),
+        ("sample_id,criterion,label\n2,dd,x\n", "no label of an item that was judged"),
     ],
 )
 def test_wrong_labels_are_refused(write, text, said):
-    ballots = ballots_from_table(write("item,criterion,judge,label\n1,c,a,x\n1,dd,a,y\n"))
+    ballots = ballots_from_table(write("item,criterion,judge,label\n1,c,a,x\n1,dd,a,y\n2,c,a,x\n"))
     with pytest.raises(SpecError, match=said):
         add_labels(ballots, write(text, "labels.csv"))
 

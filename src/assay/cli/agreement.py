@@ -116,7 +116,7 @@ def _of_run(run: str | None, location: str | None, labels: Path | None) -> _Foun
     store = find_store(location)
     record = latest_judged(store) if run is None else find(store, run)
     voted = votes_of_run(store, record)
-    notes = [] if labels is None else add_labels(voted.ballots, labels)
+    notes = [] if labels is None else add_labels(voted.ballots, labels, failed=voted.failed)
     # scores beside the truth of the task say nothing about other people's labels
     scores = voted.scores if labels is None else {}
     return _Found(

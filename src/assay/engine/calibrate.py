@@ -14,11 +14,11 @@ from assay.builtin import registry
 from assay.engine.evidence import Evidence as Sample
 from assay.engine.evidence import evidence_of
 from assay.engine.export import harmless
-from assay.engine.measures import measures_of, number_in
+from assay.engine.measures import answer_columns, measures_of, number_in
 from assay.engine.rules import one_address
 from assay.engine.series import RunSeries, Series, series_of
-from assay.engine.votes import read_table
-from assay.errors import Problem, SpecError
+from assay.engine.table_file import Refused, read_table
+from assay.errors import SpecError
 from assay.report.calibrate import Calibration
 from assay.spec.nearest import listing, nearest
 from assay.stats.calibration import Evidence, calibrate
@@ -29,10 +29,13 @@ from assay.store.runs import RunRecord
 from assay.store.store import Store
 
 CHANCE = "inclusion_probability"
+CHANCE_DIGITS = 6
+"""So many digits of a chance leave weights right to a millionth, and can be read."""
+SHOWN = "sample."
+"""Begins the columns of a sheet that show a sample."""
 CHOSEN = 0.01
 """Below this chance the labelled samples do not look like the others."""
 SOMEBODY = ""
-MOST_PROBLEMS = 20
 
 
 @dataclass(slots=True)
@@ -69,24 +72,57 @@ def calibrate_run(
     """Correct the judge's number by the labels in a file: for the run, or for every criterion that the file names."""
     run, series = judged_run(store, record, metric)
     found = read_labels(path, series)
+    refuse_other_answers(store, record, path)
     return tuple(_calibrated(run, series, name, labels, level) for name, labels in found.items())
 
 
 def read_labels(path: Path, series: Series) -> dict[str | None, Labels]:
     """The labels of a file by criterion; a SpecError with everything wrong with it."""
     found: dict[str | None, Labels] = {}
-    problems: list[str] = []
+    refused = Refused(path)
     for number, row in enumerate(read_table(path, ("sample_id", "label")), start=1):
         try:
             _take(found, row, series)
         except ValueError as wrong:
-            problems.append(f"{path}: row {number}: {wrong}")
-    if problems:
-        more = [f"{path}: and {len(problems) - MOST_PROBLEMS} more rows"] if len(problems) > MOST_PROBLEMS else []
-        raise SpecError([Problem(message=message) for message in [*problems[:MOST_PROBLEMS], *more]])
+            refused.add(number, str(wrong))
+    refused.check()
     if not any(labels.said for labels in found.values()):
         raise SpecError(f"{path} has no label yet")
     return found
+
+
+def refuse_other_answers(store: Store, record: RunRecord, path: Path) -> None:
+    """A SpecError where the table shows other answers than the run has: its labels say nothing of this run."""
+    rows = {_text(row["sample_id"]): row for row in read_table(path, ("sample_id", "label")) if _text(row["label"])}
+    columns = {"output", *(f"{SHOWN}{name}" for name in answer_columns(record))}
+    if not columns & {name for row in rows.values() for name in row}:
+        return
+    other: list[str] = []
+    for entry in evidence_of(store, record):
+        row = rows.get(entry.sample_id) or rows.get(str(harmless(entry.sample_id)))
+        if row is None or entry.trial:
+            continue
+        shown = _shown(entry)
+        if any(_told(row[name]) != _told(shown.get(name)) for name in columns if name in row):
+            other.append(entry.sample_id)
+    if other:
+        raise SpecError(
+            f"{path} shows other answers than run {record.id} has, of {len(other):,} of {len(rows):,} labelled samples"
+            f": {listing(other)}. What people said of those answers says nothing of these: calibrate the run they were "
+            "drawn from, or draw new ones with --suggest"
+        )
+
+
+def _shown(entry: Sample) -> dict[str, Any]:
+    """What the sheet of suggestions shows of a sample."""
+    return {"output": entry.output, **{f"{SHOWN}{name}": value for name, value in entry.sample.items()}}
+
+
+def _told(cell: Any) -> str | float:
+    """A cell as it is compared: spreadsheets write numbers, line ends and formula signs in their own way."""
+    text = " ".join(_text(cell).removeprefix("'").split())
+    number = number_in(text)
+    return text if number is None else number
 
 
 def _take(found: dict[str | None, Labels], row: Mapping[str, Any], series: Series) -> None:
@@ -271,14 +307,18 @@ def write_suggestions(path: Path, suggestions: Sequence[Suggestion], *, force: b
         raise SpecError(f'"{path.name}" is to hold suggestions: end it in .csv')
     if path.exists() and not force:
         raise SpecError(f"{path} is there already: --force replaces it, and the labels in it")
-    columns = list(dict.fromkeys(name for each in suggestions for name in each.entry.sample if name != "sample_id"))
+    shown = [
+        {name: cell for name, cell in _shown(each.entry).items() if name != f"{SHOWN}sample_id"} for each in suggestions
+    ]
+    columns = list(dict.fromkeys(name for cells in shown for name in cells))
     try:
         with path.open("w", encoding="utf-8", newline="") as out:
             writer = csv.writer(out)
-            writer.writerow(["sample_id", "label", CHANCE, "output", *(f"sample.{name}" for name in columns)])
-            for each in suggestions:
-                cells = [each.entry.output, *(each.entry.sample.get(name) for name in columns)]
-                shown = [harmless(cell if cell is None else str(cell)) for cell in cells]
-                writer.writerow([harmless(each.entry.sample_id), "", repr(each.chance), *shown])
+            writer.writerow(["sample_id", "label", CHANCE, *columns])
+            for each, cells in zip(suggestions, shown, strict=True):
+                said = [cells.get(name) for name in columns]
+                harmless_cells = [harmless(cell if cell is None else str(cell)) for cell in said]
+                chance = f"{each.chance:.{CHANCE_DIGITS}g}"
+                writer.writerow([harmless(each.entry.sample_id), "", chance, *harmless_cells])
     except OSError as error:
         raise SpecError(f"cannot write {path}: {error.strerror or error}") from error

@@ -57,6 +57,11 @@ def measures_of(store: Store, record: RunRecord, registry: Registry) -> dict[str
     return found
 
 
+def scorer_nodes(record: RunRecord) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The scorers of a run as its task declares them, by key."""
+    return _scorers(orjson.loads(record.spec))
+
+
 def _scorers(spec: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     written = (spec["task"].get("definition") or {}).get("scorers") or []
     for place, key in enumerate(spec["scorers"]):

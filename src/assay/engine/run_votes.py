@@ -1,4 +1,4 @@
-"""The votes of a run: what its rubric scorers kept of every judge, beside the truth of its task."""
+"""The votes of a run: what its rubrics kept of every judge, and what judges labelled, beside the truth of its task."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import orjson
 
 from assay.engine.evidence import Evidence, evidence_of, scorer_keys
+from assay.engine.label_votes import label_ballots, label_scorers
 from assay.engine.panels import Totals
 from assay.engine.scale import Scale
 from assay.engine.votes import Ballot, scales_of, score_errors
@@ -33,13 +34,14 @@ FIRST = 5
 class RunVotes:
     """The votes of a run's rubric scorers and the scales of their criteria; total scores beside those of the truth.
 
-    `totals` holds the score that each judge alone would give.
+    `totals` holds the score that each judge alone would give; `failed` are samples of which there is no vote.
     """
 
     ballots: list[Ballot]
     scales: Mapping[str, Scale]
     scores: Mapping[str, Values]
     totals: Totals | None
+    failed: frozenset[str] = frozenset()
 
 
 def latest_judged(store: Store) -> RunRecord:
@@ -51,30 +53,37 @@ def latest_judged(store: Store) -> RunRecord:
 
 
 def _voted(store: Store, record: RunRecord) -> bool:
-    """Does the run have a rubric, or do its first samples have votes, as those that came from elsewhere may?"""
+    """Does the run have a rubric or a judge that gives labels, or votes that came from elsewhere?"""
     spec = orjson.loads(record.spec)
-    if spec.get("sheets") or spec.get("rubrics"):
+    if spec.get("sheets") or spec.get("rubrics") or label_scorers(record):
         return True
     first = islice(evidence_of(store, record), FIRST)
     return any(_has_votes(entry, key) for entry in first for key in entry.scores)
 
 
 def votes_of_run(store: Store, record: RunRecord) -> RunVotes:
-    """All that a run's rubric scorers have said, with the truth of its task."""
+    """All that the judges of a run have said, with the truth of its task."""
     entries = list(evidence_of(store, record))
     keys = [key for key in scorer_keys(record) if any(_has_votes(entry, key) for entry in entries)]
-    if not keys:
-        raise SpecError(f"run {record.id} has no votes: no scorer of it is a rubric that judged something")
     ballots: dict[str, Ballot] = {}
     for entry in entries:
         for key in keys:
             if _has_votes(entry, key):
                 _read_entry(entry, key, _prefix(key, keys), ballots)
+    labelled = label_ballots(record, entries)
+    ballots |= labelled.ballots
+    if not ballots:
+        raise SpecError(
+            f"run {record.id} has no votes: no scorer of it is a rubric, or a judge that gives labels, that judged "
+            "something"
+        )
+    voted = {item for ballot in ballots.values() for item in ballot.rows.values()}
     return RunVotes(
         ballots=list(ballots.values()),
-        scales=_scales(record, keys),
+        scales={**_scales(record, keys), **labelled.scales},
         scores=_score_values(entries, keys),
         totals=_totals(entries, keys[0]) if len(keys) == 1 else None,
+        failed=frozenset(entry.sample_id for entry in entries) - voted,
     )
 
 

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from assay.dataset.csv_table import read_csv
-from assay.dataset.jsonl import read_jsonl
 from assay.engine.agreement import CORRELATIONS
 from assay.engine.scale import ABSENT, Scale, ScaleKind, Votes, agreed_truth
+from assay.engine.table_file import Refused, read_table
 from assay.errors import Problem, SpecError
 from assay.judging.criteria import Criterion
 from assay.judging.outcome import value_names
 from assay.judging.sheet import Sheet
-from assay.spec.nearest import nearest
+from assay.spec.nearest import listing, nearest
 from assay.stats.correlation import correlation
 from assay.stats.errors_between import errors_between
 from assay.stats.random import generator
 from assay.stats.units import FloatArray, IntArray
 from assay.types import MetricValue
 
-_READERS = {".csv": read_csv, ".jsonl": read_jsonl, ".ndjson": read_jsonl}
 ONLY = "label"
 """The name of a criterion in a table that names none."""
 SOMEBODY = "truth"
@@ -120,51 +118,57 @@ class Ballot:
         return sorted(there, key=(lambda label: _number(label) or 0.0) if None not in numbers else None)
 
 
-def read_table(path: Path, wanted: Sequence[str]) -> list[dict[str, Any]]:
-    """The rows of a CSV or JSONL file that has at least the wanted columns."""
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise SpecError(f'cannot tell what "{path}" holds; expected a name in {", ".join(_READERS)}')
-    if not path.is_file():
-        raise SpecError(f'there is no file "{path}"')
-    rows = [dict(sample) for batch in reader(path) for sample in batch.samples]
-    there = list(dict.fromkeys(name for row in rows for name in row))
-    for name in wanted:
-        if name not in there:
-            has = f"it has {', '.join(there)}" if there else "it has no rows"
-            raise SpecError(Problem(message=f'{path} has no column "{name}"; {has}', suggestion=nearest(name, there)))
-    return rows
-
-
 def _text(value: object) -> str | None:
     """A label as written; an empty cell is an abstention."""
     text = "" if value is None else str(value).strip()
     return text or None
 
 
-def _needed(row: Mapping[str, Any], name: str, number: int) -> str:
+def _needed(row: Mapping[str, Any], name: str) -> str:
     text = _text(row.get(name))
     if text is None:
-        raise SpecError(f'row {number} has no "{name}"')
+        raise _Wrong(f'there is no "{name}"')
     return text
 
 
 def _once(said: Said, row: str, label: str | None, what: str) -> None:
     if row in said:
-        raise SpecError(f"{what} comes twice")
+        raise _Wrong(f"{what} comes twice")
     said[row] = label
+
+
+class _Wrong(ValueError):
+    """What is wrong with one row, and the nearest right name."""
+
+    def __init__(self, message: str, suggestion: str | None = None) -> None:
+        super().__init__(message)
+        self.suggestion = suggestion
+
+
+def _each(path: Path, wanted: Sequence[str], take: Callable[[Mapping[str, Any]], None]) -> None:
+    """Take every row of a table; a SpecError with all that is wrong with them, each at its line."""
+    refused = Refused(path)
+    for number, row in enumerate(read_table(path, wanted), start=1):
+        try:
+            take(row)
+        except _Wrong as wrong:
+            refused.add(number, str(wrong), wrong.suggestion)
+    refused.check()
 
 
 def ballots_from_table(path: Path, truth: str | None = None) -> list[Ballot]:
     """Ballots from the columns item, judge, label and, if wanted, criterion; `truth` is the judge who is right."""
     found: dict[str, Ballot] = {}
-    for number, row in enumerate(read_table(path, ("item", "judge", "label")), start=1):
-        item, judge = _needed(row, "item", number), _needed(row, "judge", number)
+
+    def take(row: Mapping[str, Any]) -> None:
+        item, judge = _needed(row, "item"), _needed(row, "judge")
         name = _text(row.get("criterion")) or ONLY
         ballot = found.setdefault(name, Ballot(name))
         ballot.rows[item] = item
         said = ballot.truth if judge == truth else ballot.judges.setdefault(judge, {})
-        _once(said, item, _text(row["label"]), f'row {number}: the vote of "{judge}" on "{name}" of item {item}')
+        _once(said, item, _text(row["label"]), f'the vote of "{judge}" on "{name}" of item {item}')
+
+    _each(path, ("item", "judge", "label"), take)
     if truth is not None and not any(ballot.truth for ballot in found.values()):
         judges = list(dict.fromkeys(judge for ballot in found.values() for judge in ballot.judges))
         raise SpecError(Problem(message=f'no judge is called "{truth}"', suggestion=nearest(truth, judges)))
@@ -173,8 +177,11 @@ def ballots_from_table(path: Path, truth: str | None = None) -> list[Ballot]:
     return list(found.values())
 
 
-def add_labels(ballots: Sequence[Ballot], path: Path) -> list[str]:
-    """Put people's labels beside the votes: columns sample_id, label and, if wanted, annotator and criterion."""
+def add_labels(ballots: Sequence[Ballot], path: Path, *, failed: Collection[str] = ()) -> list[str]:
+    """Put people's labels beside the votes: columns sample_id, label and, if wanted, annotator and criterion.
+
+    Items that nobody voted on because the judge `failed` are told; any other unknown item is a mistake.
+    """
     by_name = {ballot.name: ballot for ballot in ballots}
     by_item: dict[str, dict[str, list[str]]] = {}
     for ballot in ballots:
@@ -182,28 +189,33 @@ def add_labels(ballots: Sequence[Ballot], path: Path) -> list[str]:
         items = by_item.setdefault(ballot.name, {})
         for key, item in ballot.rows.items():
             items.setdefault(item, []).append(key)
-    used = unused = 0
-    for number, row in enumerate(read_table(path, ("sample_id", "label")), start=1):
-        item, name = _needed(row, "sample_id", number), _text(row.get("criterion"))
-        ballot_of = _ballot(by_name, name, number)
+    known = dict.fromkeys(item for items in by_item.values() for item in items)
+    unused: dict[str, None] = {}
+
+    def take(row: Mapping[str, Any]) -> None:
+        item, name = _needed(row, "sample_id"), _text(row.get("criterion"))
+        ballot_of = _ballot(by_name, name)
+        if item not in known and item not in failed:
+            raise _Wrong(f'no item is called "{item}"', nearest(item, known))
         said = ballot_of.people.setdefault(_text(row.get("annotator")) or SOMEBODY, {})
         rows = by_item[ballot_of.name].get(item, [])
-        used, unused = used + bool(rows), unused + (not rows)
+        unused.update({} if rows else {item: None})
         for each in rows:
-            _once(said, each, _text(row["label"]), f"row {number}: the label of item {item}")
-    if not used:
+            _once(said, each, _text(row["label"]), f"the label of item {item}")
+
+    _each(path, ("sample_id", "label"), take)
+    if not any(said for ballot in ballots for said in ballot.people.values()):
         raise SpecError(f"{path} has no label of an item that was judged")
-    return [f"{unused:,} labels are of items that were not judged"] if unused else []
+    return [f"{len(unused):,} labelled items have no vote: {listing(unused)}"] if unused else []
 
 
-def _ballot(by_name: Mapping[str, Ballot], name: str | None, number: int) -> Ballot:
+def _ballot(by_name: Mapping[str, Ballot], name: str | None) -> Ballot:
     if name is None and len(by_name) == 1:
         return next(iter(by_name.values()))
     if name is None:
-        raise SpecError(f'row {number} has no "criterion", but there are {len(by_name)}: {", ".join(by_name)}')
+        raise _Wrong(f'there is no "criterion", but there are {len(by_name)}: {", ".join(by_name)}')
     if name not in by_name:
-        message = f'row {number}: no criterion is called "{name}"'
-        raise SpecError(Problem(message=message, suggestion=nearest(name, list(by_name))))
+        raise _Wrong(f'no criterion is called "{name}"', nearest(name, list(by_name)))
     return by_name[name]
 
 

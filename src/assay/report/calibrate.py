@@ -74,7 +74,7 @@ def _one(each: Calibration) -> Iterator[RenderableType]:
     rows = {
         "judge alone": found.judge,
         "labels alone": found.labels_only,
-        f"judge corrected (trust {found.trust:.2f})": found.estimate,
+        "judge corrected": found.estimate,
         "Rogan-Gladen": found.rogan_gladen,
         "sensitivity": found.sensitivity,
         "specificity": found.specificity,
@@ -83,6 +83,8 @@ def _one(each: Calibration) -> Iterator[RenderableType]:
         if value is not None:
             _row(table, name, value, bold=value is found.estimate)
     yield Trimmed(table)
+    if found.estimate.value is not None:
+        yield Text(f"The corrected number trusts the judge to {found.trust:.2f} (0 not at all, 1 fully).", style="dim")
     yield Text(_more_labels(found), style="dim")
     yield from (Text(f"warning: {clean(warning)}", style="yellow") for warning in each.warnings)
 

@@ -91,7 +91,7 @@ def format_of(path: Path) -> Format:
 
 
 def _of_rows(path: Path) -> Format:
-    from assay.engine.votes import read_table
+    from assay.engine.table_file import read_table
 
     first = read_table(path, ())[:1]
     names = set(first[0]) if first else set()

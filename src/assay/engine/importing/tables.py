@@ -10,7 +10,7 @@ import orjson
 
 from assay.engine.importing.values import Imported, ImportedSample, failed, key_of, wrong
 from assay.engine.measures import as_number, number_in
-from assay.engine.votes import read_table
+from assay.engine.table_file import read_table
 from assay.errors import SpecError
 from assay.types import Outcome, Score, ScoreValue
 

@@ -158,3 +158,28 @@ def test_a_free_judge_needs_no_agreement_and_the_help_shows_examples(audited):
     assert "INCONCLUSIVE" in outcome.out
     assert "texts would tell" in outcome.out
     assert "assay audit rubric.yaml --submissions" in audited.assay("audit", "--help").out
+
+
+def test_an_audit_in_which_nobody_answered_has_failed_and_says_why(audited):
+    audited.write("mute.jsonl", [{"reply": "hm"}])
+    texts = ("--submissions", "texts.jsonl", "--judge", "scripted/mute.jsonl", "--limit", "3")
+    said = audited.assay("audit", "rubric.yaml", *texts)
+    assert said.code == 3
+    assert "note: plain: 3 of 3 texts could not be judged" in said.out
+    assert '"hm" is none of the labels' in " ".join(said.out.split())
+    assert "no verdict of any judge could be had" in said.err
+    assert audited.assay("audit", "rubric.yaml", *texts, "--json").json["status"] == "failed"
+
+
+def test_the_judges_of_a_task_are_asked_as_the_task_asks_them(audited):
+    both = {
+        "criterion_1": {"explanation": "e", "criterion_status": "MET"},
+        "criterion_2": {"explanation": "e", "selected_option": "great"},
+    }
+    audited.write("at_once.jsonl", [{"reply": json.dumps(both)}])
+    task = TASK.replace("first.yaml, id: first", "scripted/at_once.jsonl, id: first")
+    audited.write("task.yaml", task + "      llm_calls: per_item\n")
+    said = _audit(audited, "--json", "--probe", "noise", "--limit", "5", target="task.yaml")
+    assert said.code == 0, said.err
+    assert said.json["judges"]["first"]["noise"]["effect"]["value"] == 0.0
+    assert said.json["plan"]["calls"] == 5 * 2, "one call about all criteria, twice"

@@ -109,3 +109,42 @@ def test_each_judge_may_be_asked_several_times(graded):
     lines = graded.assay("samples", "--json").lines
     votes = [vote for line in lines for cast in line["scores"]["rubric"]["metadata"]["votes"].values() for vote in cast]
     assert {vote.get("repeat", 0) for vote in votes} == {0, 1, 2}
+
+
+def test_votes_that_could_not_be_had_are_told_in_the_table_and_in_the_json(graded):
+    met = {"match": "Is polite.", "reply": _met("MET")}
+    graded.write("half.jsonl", [{"match": "Good evening", "reply": "hm"}, met, {"reply": "hm"}])
+    judges = ("--judge", "scripted/kind.jsonl", "--judge", "scripted/half.jsonl", "--seed", "1")
+    said = graded.assay("grade", "rubric.yaml", "essays", *judges)
+    assert said.code == 0, said.err
+    assert 'note: judge "scripted/half.jsonl": 3 of 4 votes could not be had' in said.out
+    assert "(parse 3)" in " ".join(said.out.split())
+    document = graded.assay("grade", "rubric.yaml", "essays", *judges, "--json").json
+    assert document["judges"]["scripted/half.jsonl"] == {
+        "n_votes": 4,
+        "n_missing": 3,
+        "missing": {"parse": 3},
+    }
+    assert document["judges"]["scripted/kind.jsonl"]["n_missing"] == 0
+
+
+def test_failed_items_are_told_with_their_reason_and_where_to_look(graded):
+    graded.write("mute.jsonl", [{"reply": "hm"}])
+    said = graded.assay("grade", "rubric.yaml", "essays", "--judge", "scripted/mute.jsonl")
+    assert said.code == 3
+    assert "2 of 2 items failed: no judge could be asked about polite, style" in said.err
+    assert f"`assay samples {said.out.split()[1]} --failed` shows them" in said.err
+
+
+def test_what_was_asked_and_paid_stands_below_the_table(graded):
+    said = graded.assay("grade", "rubric.yaml", "essays", "--judge", "scripted/kind.jsonl", "--seed", "1")
+    assert "scripted/kind.jsonl (judge): 4 calls" in said.out
+    assert "$0.0000" in said.out
+
+
+def test_weights_that_change_nothing_are_told(graded):
+    judges = ("--judge", "scripted/kind.jsonl:2", "--judge", "scripted/strict.jsonl", "--seed", "1")
+    said = graded.assay("grade", "rubric.yaml", "essays", *judges)
+    assert "note: the weights of the judges change nothing: majority and mean count every judge alike" in said.err
+    weighted = graded.assay("grade", "rubric.yaml", "essays", *judges, "--aggregation", "weighted")
+    assert "change nothing" not in weighted.err

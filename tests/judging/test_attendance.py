@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.judging.attendance import absent, attendance, attendance_in
+from assay.judging.attendance import absent, attendance, attendance_in, missing
 from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote
 
 
@@ -38,3 +38,13 @@ def test_votes_that_were_kept_count_the_same():
 def test_a_long_reason_is_cut():
     (note,) = absent(attendance(_votes("b", 1, 1, "x" * 5000)))
     assert len(note) < 300
+
+
+def test_every_vote_that_could_not_be_had_in_a_run_is_told_with_its_kind():
+    unread = JudgeVote(judge_id="b", verdict="CANNOT_ASSESS", error="parse", reason="hm")
+    counts = attendance([*_votes("a", 0, 4), *_votes("b", 2, 35), unread, *_votes("c", 2, 2)])
+    assert missing(counts) == [
+        'judge "b": 3 of 36 votes could not be had (infrastructure 2, parse 1)',
+        'judge "c" is dead: all of its 2 calls failed (HTTP 503)',
+    ]
+    assert missing({}) == []

@@ -114,7 +114,9 @@ def command(target: Path, *, judges: tuple[str, ...], as_json: bool, quiet: bool
         from assay.report.audit import audit_table
 
         console().print(audit_table(result))
-    if result.status == "partial":
+    if result.status == "failed" and not quiet:
+        click.echo("no verdict of any judge could be had, so nothing is known about them", err=True)
+    if result.status != "completed":
         return 3
     return 1 if result.failed else 0
 

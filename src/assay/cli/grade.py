@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 ITEMS_SHOWN = 40
 COLUMNS_WIDTH = 76
+MOST_FAILED = 0.05
+"""A batch of which a greater share failed has failed as a whole."""
 
 
 @click.command("grade")
@@ -98,7 +100,7 @@ def command(
             result = EvalRunner(dataset, grader, config, listener=listener).run_sync()
     notes = [str(each.message) for each in told if issubclass(each.category, RubricWarning)]
     if not quiet:
-        for note in [*notes, *result.warnings]:
+        for note in [*notes, *(result.warnings if as_json else ())]:
             click.echo(f"note: {shown(note)}", err=True)
     if as_json:
         import orjson
@@ -106,7 +108,20 @@ def command(
         sys.stdout.buffer.write(orjson.dumps(document(result), option=orjson.OPT_INDENT_2) + b"\n")
     else:
         console().print(table(result, loaded))
-    return 3 if result.failed_items * 20 > result.total_items else 0
+    return _verdict(result)
+
+
+def _verdict(result: EvalResult) -> int:
+    """The exit code, with a word about why it is not 0."""
+    if not result.failed_items:
+        return 0
+    (_, reason), *_ = result.errors
+    click.echo(
+        f"{result.failed_items:,} of {result.total_items:,} items failed: {shown(reason)}\n"
+        f"`assay samples {result.run} --failed` shows them",
+        err=True,
+    )
+    return 3 if result.failed_items > MOST_FAILED * result.total_items else 0
 
 
 def panel_of(written: tuple[str, ...]) -> list[JudgeSpec]:
@@ -158,6 +173,10 @@ def document(result: EvalResult) -> dict[str, Any]:
         "continuous_score": result.mean_continuous,
         "tie_share": result.tie_share,
         "n_order_sensitive": result.n_order_sensitive,
+        "judges": {
+            judge: {"n_votes": asked, "n_missing": failed, "missing": dict(result.missing_votes.get(judge, {}))}
+            for judge, (failed, asked) in result.judge_failures.items()
+        },
         "items": [_item(each) for each in result.item_results],
         "usage": {
             "prompt_tokens": result.total_token_usage.prompt_tokens,
@@ -194,7 +213,8 @@ def table(result: EvalResult, rubric: Rubric) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    from assay.report.text import clean, interval, number
+    from assay.report.table import Trimmed, spending_lines
+    from assay.report.text import clean, counted, interval, number
 
     names = rubric.names
     room = max(4, (COLUMNS_WIDTH - 30) // max(len(names), 1) - 2)
@@ -211,7 +231,7 @@ def table(result: EvalResult, rubric: Rubric) -> RenderableType:
         score = each.report.score if each.report is not None else None
         nothing = "failed" if each.report is None else "—"
         made.add_row(clean(each.item.description, width=22), nothing if score is None else number(score), *cells)
-    lines = [f"run {result.run} · {result.total_items:,} items · {result.failed_items:,} failed"]
+    lines = [f"run {result.run} · {counted(result.total_items, 'item')} · {result.failed_items:,} failed"]
     if not fits:
         lines += [f"  {place}  {clean(name, width=70)}" for place, name in enumerate(names, start=1)]
     after = []
@@ -227,4 +247,6 @@ def table(result: EvalResult, rubric: Rubric) -> RenderableType:
         )
     if result.n_order_sensitive:
         after.append(f"{result.n_order_sensitive:,} of {result.n_verdicts:,} verdicts hang on the order of the options")
-    return Group(*(Text(line) for line in lines), made, *(Text(line) for line in after))
+    told = (Text(f"note: {clean(note)}", style="yellow") for note in result.warnings)
+    spent = (Text(line, style="dim") for line in spending_lines(result.spending))
+    return Group(*(Text(line) for line in lines), Trimmed(made), *(Text(line) for line in after), *told, *spent)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.judging.verdicts import Vote
@@ -13,11 +13,12 @@ _MOST_SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Attendance:
-    """How many calls of a judge failed, of how many, and why the last of them did."""
+    """How many votes of a judge could not be had, of how many, why the last could not, and how many of each kind."""
 
     failed: int = 0
     asked: int = 0
     why: str = ""
+    kinds: Mapping[str, int] = field(default_factory=dict)
 
 
 def attendance(votes: Iterable[Vote]) -> dict[str, Attendance]:
@@ -25,23 +26,43 @@ def attendance(votes: Iterable[Vote]) -> dict[str, Attendance]:
 
     >>> from assay.judging.verdicts import JudgeVote
     >>> attendance([JudgeVote(judge_id="a", verdict="MET")])
-    {'a': Attendance(failed=0, asked=1, why='')}
+    {'a': Attendance(failed=0, asked=1, why='', kinds={})}
     """
-    return _counted((vote.judge_id, vote.is_error, vote.reason) for vote in votes)
+    return _counted((vote.judge_id, vote.error, vote.reason) for vote in votes)
 
 
 def attendance_in(kept: Iterable[Mapping[str, Any]]) -> dict[str, Attendance]:
     """The same from the metadata of scores, which hold the votes as they were kept."""
     documents = (vote for each in kept for cast in each.get("votes", {}).values() for vote in cast)
-    return _counted((vote["judge_id"], "error" in vote, vote.get("reason", "")) for vote in documents)
+    return _counted((vote["judge_id"], vote.get("error"), vote.get("reason", "")) for vote in documents)
 
 
-def _counted(calls: Iterable[tuple[str, bool, str]]) -> dict[str, Attendance]:
+def _counted(calls: Iterable[tuple[str, str | None, str]]) -> dict[str, Attendance]:
     counts: dict[str, Attendance] = {}
-    for judge, failed, reason in calls:
+    for judge, error, reason in calls:
         so_far = counts.get(judge, Attendance())
-        counts[judge] = Attendance(so_far.failed + failed, so_far.asked + 1, reason if failed else so_far.why)
+        if error is None:
+            counts[judge] = replace(so_far, asked=so_far.asked + 1)
+        else:
+            kinds = {**so_far.kinds, error: so_far.kinds.get(error, 0) + 1}
+            counts[judge] = Attendance(so_far.failed + 1, so_far.asked + 1, reason, kinds)
     return counts
+
+
+def missing(counts: Mapping[str, Attendance]) -> list[str]:
+    """A sentence about every judge of whom votes are missing in a run, be it a single one.
+
+    >>> missing({"a": Attendance(8, 36, "HTTP 503", {"parse": 3, "infrastructure": 5}), "b": Attendance(0, 36)})
+    ['judge "a": 8 of 36 votes could not be had (infrastructure 5, parse 3)']
+    """
+    notes: list[str] = []
+    for judge, found in counts.items():
+        if found.failed == found.asked:
+            notes += absent({judge: found})
+        elif found.failed:
+            kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(found.kinds.items()))
+            notes.append(f'judge "{judge}": {found.failed:,} of {found.asked:,} votes could not be had ({kinds})')
+    return notes
 
 
 def absent(counts: Mapping[str, Attendance]) -> list[str]:

@@ -11,7 +11,7 @@ from assay.judging.examples import FewShot
 from assay.judging.sheet import Sheet
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import Scoring
-from assay.judging.vote import LENIENT_ON_FAULTS
+from assay.judging.vote import BY_WEIGHT, LENIENT_ON_FAULTS
 from assay.types import Sampling
 
 Calls = Literal["per_criterion", "per_item"]
@@ -106,6 +106,17 @@ def example_notes(sheet: Sheet, rules: Rules) -> list[str]:
         f'no training example was judged by "{name}": it is asked without examples'
         for name, criterion in zip(sheet.names, sheet.criteria, strict=True)
         if not few_shot.shown_with(rules.seen(criterion), "")
+    ]
+
+
+def weight_notes(judges: Sequence[Judge], sheet: Sheet, rules: Rules) -> list[str]:
+    """A sentence about weights of judges that change nothing, because no criterion is decided by them."""
+    used = list(dict.fromkeys(rules.strategy(criterion) for criterion in sheet.criteria))
+    if len({judge.weight for judge in judges}) < 2 or set(used) & set(BY_WEIGHT):
+        return []
+    names = f"{' and '.join(used)} {'counts' if len(used) == 1 else 'count'}"
+    return [
+        f"the weights of the judges change nothing: {names} every judge alike; {', '.join(BY_WEIGHT)} go by weights"
     ]
 
 

@@ -302,6 +302,8 @@ _CHOICE: Mapping[str, _Strategy] = {
 }
 FIRST_ORDER = ("min", "max", "unanimous", "any", "worst", "best")
 """Strategies that one answer decides: further looks of a judge would only make them more extreme."""
+BY_WEIGHT = ("weighted", "weighted_mean", "weighted_mode")
+"""Strategies in which the weights of judges count."""
 LENIENT_ON_FAULTS = ("min", "unanimous")
 """Strategies that sound strict, and let a fault pass when a single judge does."""
 

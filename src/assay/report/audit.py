@@ -71,7 +71,7 @@ class AuditPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditResult:
-    """The findings about every judge, by its id and the name of the probe."""
+    """The findings about every judge, by its id and the name of the probe; `failed`: no judge could be asked."""
 
     target: str
     n_items: int
@@ -79,7 +79,7 @@ class AuditResult:
     plan: AuditPlan
     runs: Mapping[str, str] = field(default_factory=dict)
     cost_usd: Decimal | None = None
-    status: Literal["completed", "partial"] = "completed"
+    status: Literal["completed", "partial", "failed"] = "completed"
     notes: tuple[str, ...] = ()
 
     @property

@@ -11,8 +11,8 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from assay.report.text import clean, interval, number, remark
-from assay.types import MetricReport, MetricValue, RunReport, ScorerReport
+from assay.report.text import clean, counted, interval, number, remark
+from assay.types import MetricReport, MetricValue, RunReport, ScorerReport, Spending
 
 GROUPS_SHOWN = 30
 IDS_SHOWN = 8
@@ -29,7 +29,7 @@ def run_table(report: RunReport) -> RenderableType:
         if scorers and title:
             parts.append(Text(f"\n{title}", style="bold"))
         parts.extend(_scorer_table(scorer) for scorer in scorers)
-    parts.extend(Text(line, style="dim") for line in _spending(report))
+    parts.extend(Text(line, style="dim") for line in spending_lines(report.spending))
     if not report.scorers:
         parts.append(Text("The task has no scorers: the answers are stored, nothing was scored."))
     return Group(*parts)
@@ -52,13 +52,12 @@ def _head(report: RunReport) -> Iterator[str]:
     yield f"run {report.run} · {' · '.join(counts)}{status}"
 
 
-def _spending(report: RunReport) -> Iterator[str]:
+def spending_lines(spending: Sequence[Spending]) -> Iterator[str]:
     """What was paid, a line for each model and purpose."""
-    for place, spent in enumerate(report.spending):
+    for place, spent in enumerate(spending):
         cost = "cost unknown (no price for this model)" if spent.cost_usd is None else f"${spent.cost_usd:,.4f}"
         tokens = f"{spent.usage.prompt_tokens:,} + {spent.usage.completion_tokens:,} tokens"
-        calls = f"{spent.n_calls:,} call{'s' if spent.n_calls != 1 else ''}"
-        line = f"{clean(spent.model, width=30)} ({spent.purpose}): {calls}, {tokens}, {cost}"
+        line = f"{clean(spent.model, width=30)} ({spent.purpose}): {counted(spent.n_calls, 'call')}, {tokens}, {cost}"
         yield line if place else f"\n{line}"
 
 

@@ -31,6 +31,7 @@ from assay.rubric.probing import (
 from assay.rubric.results import EvalResult
 
 PROBES: tuple[ProbeName, ...] = get_args(ProbeName)
+LONGEST_REASON = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,16 +112,22 @@ class Audit:
         reports = {name: self._reports(name, result) for name, result in results.items()}
         costs = [result.total_completion_cost for result in results.values()]
         partial = any(result.status == "partial" for result in results.values())
+        judges = {judge: self._probes(judge, reports) for judge in self._judges}
         told = dict.fromkeys(note for result in results.values() for note in result.warnings)
+        lost = [f"{name}: {note}" for name, result in results.items() for note in _lost(result)]
         return AuditResult(
             target=self._target,
             n_items=len(self._dataset),
-            judges={judge: self._probes(judge, reports) for judge in self._judges},
+            judges=judges,
             plan=plan,
             runs={name: result.run for name, result in results.items()},
             cost_usd=None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0)),
-            status="partial" if partial else "completed",
-            notes=(*told, *(["the spending limit was reached: these are the texts asked so far"] if partial else [])),
+            status="partial" if partial else "failed" if (told or lost) and _nothing_said(judges) else "completed",
+            notes=(
+                *told,
+                *lost,
+                *(["the spending limit was reached: these are the texts asked so far"] if partial else []),
+            ),
         )
 
     def _made(self, judges: Sequence[JudgeSpec]) -> dict[str, _Part]:
@@ -182,6 +189,21 @@ class Audit:
                 both = (reports["plain"], reports[name])
                 made[name] = score_probe(*both, judge, options.threshold, rules, level=options.level)
         return made
+
+
+def _lost(result: EvalResult) -> list[str]:
+    """A sentence about the texts that no judge could be asked about, with the reason of the first."""
+    if not result.errors:
+        return []
+    (_, reason), *_ = result.errors
+    why = reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]}..."
+    return [f"{result.failed_items:,} of {result.total_items:,} texts could not be judged: {why}"]
+
+
+def _nothing_said(judges: Mapping[str, Mapping[ProbeName, Probe]]) -> bool:
+    """Is there not one effect to look at?"""
+    found = [probe.finding for probes in judges.values() for probe in probes.values() if probe.finding is not None]
+    return all(finding.effect.value is None for finding in found)
 
 
 def _counted(plans: Sequence[RunPlan], what: str) -> int:

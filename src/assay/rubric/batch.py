@@ -20,7 +20,7 @@ from assay.engine.prepare import Options, Plan
 from assay.engine.progress import Listener, Progress, silent
 from assay.engine.session import run_task
 from assay.errors import SpecError
-from assay.judging.attendance import absent, attendance
+from assay.judging.attendance import attendance, missing
 from assay.judging.length import words_in
 from assay.judging.outcome import beside_truth, outcome_of, report_from
 from assay.judging.panel import grade
@@ -169,7 +169,9 @@ class EvalRunner:
             mean_score=next(iter(report.scorers[0].metrics[0].result.values.values())),
             mean_continuous=mean_of([each.report.continuous_score for each in results if each.report is not None]),
             judge_failures={judge: (found.failed, found.asked) for judge, found in attended.items()},
-            warnings=(*absent(attended), *_thin(results)),
+            missing_votes={judge: dict(found.kinds) for judge, found in attended.items() if found.failed},
+            warnings=(*missing(attended), *_thin(results)),
+            spending=report.spending,
             status=report.status,
             store=location,
         )

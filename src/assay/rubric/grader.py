@@ -13,7 +13,7 @@ from assay.judging.length import LengthPenalty
 from assay.judging.panel import Tally, grade
 from assay.judging.question import Submission
 from assay.judging.reports import EnsembleEvaluationReport
-from assay.judging.rules import Calls, Judge, Rules, check_panel, example_notes, lenient_notes
+from assay.judging.rules import Calls, Judge, Rules, check_panel, example_notes, lenient_notes, weight_notes
 from assay.judging.sheet import Sheet
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import ScoreValueRule, Scoring
@@ -136,7 +136,8 @@ class CriterionGrader:
 
     def check(self, sheet: Sheet) -> None:
         """Warn, once, of rules that do not mean what they seem to for this rubric."""
-        for note in (*lenient_notes(sheet, self.rules), *example_notes(sheet, self.rules)):
+        notes = (*lenient_notes(sheet, self.rules), *example_notes(sheet, self.rules))
+        for note in (*notes, *weight_notes(self.judges, sheet, self.rules)):
             self._warn(note)
 
     def _warn(self, note: str) -> None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from assay.judging.reports import EnsembleEvaluationReport, TokenUsage
 from assay.rubric.dataset import DataItem
-from assay.types import MetricValue
+from assay.types import MetricValue, Spending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,8 @@ class EvalResult:
 
     `n_ties` of the `n_verdicts` were decided by a tie; `mean_continuous` is the mean score without snapping to options.
     `n_order_sensitive` of them were answered in two ways by a judge that was asked in both orders of the options.
-    The `status` is `partial` when the spending limit was reached.
+    `judge_failures` are the votes of each judge that could not be had, and all of its votes; `missing_votes` are their
+    kinds. The `status` is `partial` when the spending limit was reached.
     """
 
     run: str
@@ -41,7 +42,9 @@ class EvalResult:
     mean_score: MetricValue | None = None
     mean_continuous: float | None = None
     judge_failures: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    missing_votes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    spending: tuple[Spending, ...] = ()
     store: str = ""
     status: str = "completed"
 

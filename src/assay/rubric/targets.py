@@ -82,7 +82,11 @@ def _of_task(path: Path, wanted: Wanted) -> Target:
         name=path.name,
         dataset=made,
         judges=tuple(_judge(settings, place) for place in range(len(settings.judges))),
-        rules={"auto_na_option": settings.auto_na_option, "cannot_assess_config": unsure},
+        rules={
+            "auto_na_option": settings.auto_na_option,
+            "cannot_assess_config": unsure,
+            "llm_calls": settings.llm_calls,
+        },
     )
 
 

@@ -12,12 +12,12 @@ import orjson
 from pydantic import Field, field_validator, model_validator
 
 from assay.errors import SpecError
-from assay.judging.attendance import absent, attendance_in
+from assay.judging.attendance import attendance_in, missing
 from assay.judging.outcome import beside_truth, outcome_of
 from assay.judging.panel import grade
 from assay.judging.question import Submission
 from assay.judging.reports import mean_of
-from assay.judging.rules import Calls, Judge, Rules, check_panel, with_twins
+from assay.judging.rules import Calls, Judge, Rules, check_panel, weight_notes, with_twins
 from assay.judging.sheet import Sheet, sheet_from_file, sheet_from_text, sheet_of
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import CannotAssess, ScoreValueRule, Scoring
@@ -193,13 +193,19 @@ def _truth(settings: RubricScorer, rows: Rows) -> list[Verdict] | Failure | None
         return Failure(stage=STAGE, kind="parse", detail=f"the ground truth does not fit the rubric: {error}")
 
 
-def _panel_detail(_settings: RubricScorer, said: Iterable[Said]) -> Mapping[str, Any] | None:
-    """How many verdicts a tie decided, and judges that could mostly not be asked or read, in words."""
+def _panel_detail(settings: RubricScorer, said: Iterable[Said]) -> Mapping[str, Any] | None:
+    """How many verdicts a tie decided, votes that could not be had, and weights that change nothing."""
     kept = [metadata for _, metadata, _ in said if metadata is not None]
     verdicts = sum(len(metadata.get("votes", {})) for metadata in kept)
     ties = sum(len(metadata.get("decided_by_tie", ())) for metadata in kept)
     detail: dict[str, Any] = {}
-    notes = absent(attendance_in(kept))
+    attended = attendance_in(kept)
+    notes = missing(attended) + weight_notes(settings.panel, settings.rubric, settings.rules)
+    if any(found.failed for found in attended.values()):
+        detail["judges"] = {
+            judge: {"n_votes": found.asked, "n_missing": found.failed, "missing": dict(found.kinds)}
+            for judge, found in attended.items()
+        }
     if ties:
         continuous = mean_of([metadata.get("continuous_score") for metadata in kept])
         detail["ties"] = {"n": ties, "of": verdicts, "continuous_score": continuous}

@@ -304,6 +304,59 @@ def test_answers_without_scores_and_labels_as_scores(project, cli):
     assert values(cli("import", "labels.csv", "--json"))["label_good"]["value"] == 0.5
 
 
+def test_an_odd_cell_among_numbers_fails_its_sample_and_is_named(project, cli):
+    project.write("s.csv", "sample_id,output,score\na,x,1\nb,y,oops\nc,z,3\n")
+    said = cli("import", "s.csv", "--json")
+    assert values(said)["value"]["value"] == 2.0
+    assert said.json["failures"] == {"parse": 1}
+    assert '1 of 3 cells of "score" are no number, so their samples failed (line 3: "oops")' in said.err
+    assert '"oops" in the column "score" is no number' in cli("samples", "--failed").out
+    assert "line 3" in cli("import", "s.csv").err
+
+
+@pytest.mark.parametrize("words", [("yes", "no"), ("TRUE", "false"), ("right", "wrong"), ("Correct", "Incorrect")])
+@pytest.mark.parametrize("column", ["correct", "Is_Correct"])
+def test_words_for_right_and_wrong_are_an_accuracy(project, cli, words, column):
+    project.write("s.csv", f"output,{column}\nx,{words[0]}\ny,{words[1]}\nz,{words[0]}\nz,maybe\n")
+    said = cli("import", "s.csv", "--score", column, "--json")
+    assert values(said)["accuracy"]["value"] == pytest.approx(2 / 3)
+    assert said.json["failures"] == {"parse": 1}
+
+
+def test_yes_and_no_elsewhere_are_labels(project, cli):
+    project.write("s.csv", "output,score\nx,yes\ny,no\n")
+    assert values(cli("import", "s.csv", "--json"))["label_yes"]["value"] == 0.5
+
+
+def test_failed_samples_bound_an_imported_accuracy(project, cli):
+    project.write("s.csv", "output,correct\nx,1\ny,0\nz,1\nz,\n")
+    said = cli("import", "s.csv")
+    assert "with the failed at worst/best 0.500 to 0.750" in " ".join(said.out.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        (["--output", "output", "--score", "correct", "--task", "s"], True),
+        (["--format", "answers"], True),
+        (["--score", "stars"], False),
+        (["--task", "other"], False),
+    ],
+)
+def test_what_a_file_says_itself_may_be_said_without_making_another_run(project, cli, options, same):
+    project.write("s.csv", "output,correct,stars\nx,1,3\ny,0,4\n")
+    first = cli("import", "s.csv", "--json").json["run"]
+    assert (cli("import", "s.csv", *options, "--json").json["run"] == first) is same
+
+
+def test_bytes_that_are_no_log_are_refused_with_what_was_expected(project, cli):
+    (project.folder / "x.eval").write_bytes(bytes(range(128, 256)) * 20)
+    said = cli("import", "x.eval")
+    assert said.code == 2
+    assert "expected an Inspect log, a zip archive (.eval) or a JSON document; these bytes are no text" in said.err
+    assert "codec" not in said.err
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
@@ -317,8 +370,8 @@ def test_answers_without_scores_and_labels_as_scores(project, cli):
         ("x.eval", "no zip", "not valid JSON"),
         ("x.txt", "?", "give --format"),
         ("x.csv", "a,b\n1,2\n", "neither an answer nor a score among the columns a, b"),
-        ("x.csv", "item,judge,label\n1,,x\n", "row 1 has no item or no judge"),
-        ("x.csv", "item,judge,label\n1,a,x\n1,a,y\n", 'a second vote of "a" on item 1'),
+        ("x.csv", "item,judge,label\n1,,x\n", "x.csv:2:1: there is no item or no judge"),
+        ("x.csv", "item,judge,label\n1,a,x\n1,a,y\n", 'x.csv:3:1: a second vote of "a" on item 1'),
         ("x.jsonl", '{"doc_id": 1, "resps": []}\n{"doc_id": 1, "resps": []}\n', "comes twice"),
         ("x.jsonl", '{"doc_id": 1, "resps": []}\n{"no": 1}\n', 'x.jsonl:2:1: no "doc_id"'),
     ],

@@ -50,13 +50,13 @@ def import_file(store: Store, path: Path, options: ImportOptions) -> ImportResul
     if not path.exists():
         raise SpecError(f'there is no "{path}"')
     form = options.format or format_of(path)
-    digest = _digest(path, options)
-    before = found_again(store, identity_of(form, digest))
-    if before is not None:
-        return ImportResult(run=before.id, format=form, report=None)
     imported = _read(path, form, options)
     if not imported.samples:
         raise SpecError(f"{path} holds no samples")
+    digest = _digest(path, options, imported)
+    before = found_again(store, identity_of(form, digest))
+    if before is not None:
+        return ImportResult(run=before.id, format=form, report=None, notes=imported.notes)
     named = replace(imported, task=options.task or imported.task, model=options.model or imported.model)
     report = keep(named, store, path.resolve(), digest)
     return ImportResult(run=report.run, format=form, report=report, notes=imported.notes)
@@ -100,9 +100,13 @@ def _of_rows(path: Path) -> Format:
     return "votes" if {"item", "judge", "label"} <= names else "answers"
 
 
-def _digest(path: Path, options: ImportOptions) -> str:
-    """A digest of all that decides the run: the files, and what was said about them."""
-    total = hashlib.sha256(repr((options.task, options.model, options.output, options.scores)).encode())
+def _digest(path: Path, options: ImportOptions, imported: Imported) -> str:
+    """A digest of all that decides the run: the files, and what was said about them that they do not say themselves."""
+    task, model = (
+        None if said == found else said
+        for said, found in ((options.task, imported.task), (options.model, imported.model))
+    )
+    total = hashlib.sha256(repr((task, model, *imported.chosen)).encode())
     for each in _files(path, options.dataset):
         with each.open("rb") as file:
             total.update(hashlib.file_digest(file, "sha256").digest())

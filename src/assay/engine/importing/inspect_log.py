@@ -13,6 +13,7 @@ from assay.errors import MissingExtra
 from assay.types import Item, Outcome, Score, ScoreValue, content_text
 
 FORMAT = "inspect"
+WANTED = "an Inspect log, a zip archive (.eval) or a JSON document"
 ZSTD = 93
 LARGEST_MEMBER = 1 << 30
 ATTACHMENT = "attachment://"
@@ -67,7 +68,7 @@ def _reason(head: Mapping[str, Any]) -> str:
 
 
 def _document(path: Path) -> tuple[dict[str, Any], Iterable[Any]]:
-    head = mapping(path, as_json(path, path.read_bytes()), "an Inspect log")
+    head = mapping(path, as_json(path, path.read_bytes(), wanted=WANTED), "an Inspect log")
     samples = head.get("samples") or []
     if not isinstance(samples, list):
         raise wrong(path, "expected the field samples as a list")

@@ -106,8 +106,7 @@ def _scorer(entry: dict[str, Any], imported: Imported) -> LoadedScorer:
             if not isinstance(value, str):
                 numbers.setdefault(name, []).append(float(value))
     panel = any("votes" in score.metadata for score in _scores(imported, entry["key"]))
-    # the score of a panel is a share of what could be reached, unless the source did not normalise it
-    shares = {"score": (0.0, 1.0)} if panel and all(0 <= each <= 1 for each in numbers.get("score", ())) else {}
+    shares = {name: (0.0, 1.0) for name, given in numbers.items() if _is_share(name, given, panel=panel)}
     kind = Kind(settings=ImportedScorer, function=_nothing, live=True, ranges=shares)
     metrics = []
     for place, each in enumerate(entry["metrics"]):
@@ -117,6 +116,13 @@ def _scorer(entry: dict[str, Any], imported: Imported) -> LoadedScorer:
         metrics.append(LoadedMetric(key=name, kind=of_kind, settings=settings))
     settings_of = ImportedScorer(type="imported", key=entry["key"])
     return LoadedScorer(key=entry["key"], kind=kind, settings=settings_of, metrics=tuple(metrics), place=None)
+
+
+def _is_share(name: str, numbers: Sequence[float], *, panel: bool) -> bool:
+    """Can a field be 0 to 1 only? Right or wrong can, and a panel's score, unless the source did not normalise it."""
+    if name == "is_correct" or (panel and name == "score"):
+        return all(0 <= number <= 1 for number in numbers)
+    return set(numbers) <= {0.0, 1.0}
 
 
 def _nothing(*_: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,8 @@ import orjson
 
 from assay.engine.importing.values import Imported, ImportedSample, failed, key_of, wrong
 from assay.engine.measures import as_number, number_in
-from assay.engine.table_file import read_table
-from assay.errors import SpecError
+from assay.engine.table_file import Refused, read_table, row_lines
+from assay.spec.nearest import listing
 from assay.types import Outcome, Score, ScoreValue
 
 ANSWERS, VOTES = "answers", "votes"
@@ -19,6 +19,14 @@ OUTPUTS = ("output", "answer", "response", "reply", "completion")
 SCORES = ("score", "is_correct", "correct", "accuracy")
 _VERDICTS = {"met": ("MET", 1.0), "unmet": ("UNMET", 0.0)}
 _ABSTAINED = ("", "cannot_assess", "na", "n/a")
+_RIGHT = ("correct", "is_correct")
+"""Columns whose words say whether an answer is right."""
+_WORDS = {
+    **dict.fromkeys(("yes", "y", "true", "t", "right", "correct", "pass"), 1.0),
+    **dict.fromkeys(("no", "n", "false", "f", "wrong", "incorrect", "fail"), 0.0),
+}
+LABEL = "label"
+ODD_SHOWN = 5
 
 
 def read_answers(path: Path, *, output: str | None = None, scores: Sequence[str] = ()) -> Imported:
@@ -27,30 +35,52 @@ def read_answers(path: Path, *, output: str | None = None, scores: Sequence[str]
     if not rows:
         raise wrong(path, "the table has no rows")
     there = list(dict.fromkeys(name for row in rows for name in row))
-    answer = output or next((name for name in OUTPUTS if name in there), None)
-    given = list(scores) or [name for name in SCORES if name in there]
+    usual = next((name for name in OUTPUTS if name in there), None), tuple(name for name in SCORES if name in there)
+    answer, given = output or usual[0], tuple(scores) or usual[1]
     if answer is None and not given:
         known = ", ".join(there)
         raise wrong(
             path, f"neither an answer nor a score among the columns {known}: name them with --output and --score"
         )
-    fields = {name: _field([row.get(name) for row in rows]) for name in given}
+    fields = {name: _field(name, [row.get(name) for row in rows]) for name in given}
     samples = [_answer(row, number, answer, fields) for number, row in enumerate(rows)]
-    return Imported(format=ANSWERS, task=key_of(path.stem), model=None, samples=samples)
+    return Imported(
+        format=ANSWERS,
+        task=key_of(path.stem),
+        model=None,
+        samples=samples,
+        notes=tuple(_odd_cells(path, rows, fields)),
+        chosen=(None if answer == usual[0] else answer, () if given == usual[1] else given),
+    )
 
 
-def _field(cells: Sequence[Any]) -> str:
-    """What a column of scores holds: right or wrong, numbers, or labels."""
-    numbers = [_cell(cell) for cell in cells if cell not in (None, "")]
-    if None in numbers:
-        return "label"
-    return "is_correct" if set(numbers) <= {0.0, 1.0} else "value"
+def _field(name: str, cells: Sequence[Any]) -> str:
+    """What a column of scores holds: right or wrong, numbers, or labels; most of its cells say it."""
+    numbers = [_cell(name, cell) for cell in cells if not _empty(cell)]
+    known = {number for number in numbers if number is not None}
+    if 2 * numbers.count(None) >= max(len(numbers), 1):
+        return LABEL
+    return "is_correct" if known <= {0.0, 1.0} else "value"
+
+
+def _odd_cells(path: Path, rows: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) -> Iterator[str]:
+    """What a person must know of cells that are no number in columns of numbers."""
+    for name, field in fields.items():
+        odd = [
+            place
+            for place, row in enumerate(rows)
+            if field != LABEL and not _empty(row.get(name)) and _cell(name, row[name]) is None
+        ]
+        if odd:
+            lines = row_lines(path)
+            shown = listing([f'line {lines[place]}: "{rows[place][name]}"' for place in odd], most=ODD_SHOWN)
+            yield f'{len(odd):,} of {len(rows):,} cells of "{name}" are no number, so their samples failed ({shown})'
 
 
 def _answer(row: Mapping[str, Any], number: int, answer: str | None, fields: Mapping[str, str]) -> ImportedSample:
     said = row.get(answer) if answer is not None else None
     kept = {name: value for name, value in row.items() if name not in (answer, *fields, "sample_id")}
-    outcomes = {key_of(name): _scored(row.get(name), key_of(name), field) for name, field in fields.items()}
+    outcomes = {key_of(name): _scored(row.get(name), name, field) for name, field in fields.items()}
     missing = answer is not None and said is None and not any(isinstance(o, Score) for o in outcomes.values())
     return ImportedSample(
         sample_id=str(row.get("sample_id", number)),
@@ -61,29 +91,44 @@ def _answer(row: Mapping[str, Any], number: int, answer: str | None, fields: Map
     )
 
 
-def _scored(cell: Any, key: str, field: str) -> Outcome:
-    """A cell as a score; an empty one is a failure, not a zero."""
-    if cell in (None, ""):
+def _scored(cell: Any, name: str, field: str) -> Outcome:
+    """A cell as a score; an empty one, or one that is no number where numbers are, is a failure, not a zero."""
+    if _empty(cell):
         return failed("the cell is empty", "missing_field")
-    number = _cell(cell)
-    return Score(scorer=key, values={field: str(cell) if field == "label" or number is None else number})
+    if field == LABEL:
+        return Score(scorer=key_of(name), values={LABEL: str(cell)})
+    number = _cell(name, cell)
+    if number is None:
+        return failed(f'"{cell}" in the column "{name}" is no number', "parse")
+    return Score(scorer=key_of(name), values={field: number})
 
 
-def _cell(cell: Any) -> float | None:
-    return number_in(cell) if isinstance(cell, str) else as_number(cell)
+def _empty(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, str) and not cell.strip())
+
+
+def _cell(name: str, cell: Any) -> float | None:
+    """The number that a cell is, or that its word stands for in a column that says right or wrong."""
+    if not isinstance(cell, str):
+        return as_number(cell)
+    word = _WORDS.get(cell.strip().casefold()) if name.strip().casefold() in _RIGHT else None
+    return number_in(cell) if word is None else word
 
 
 def read_votes(path: Path) -> Imported:
     """A row a vote: item, judge, label and, if wanted, criterion; the items become samples that a panel judged."""
     items: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    refused = Refused(path)
     for number, row in enumerate(read_table(path, ("item", "judge", "label")), start=1):
         item, judge, label = (_text(row.get(name)) for name in ("item", "judge", "label"))
         if not item or not judge:
-            raise SpecError(f"{path}: row {number} has no item or no judge")
-        votes = items.setdefault(item, {}).setdefault(_text(row.get("criterion")) or "label", [])
+            refused.add(number, "there is no item or no judge")
+            continue
+        votes = items.setdefault(item, {}).setdefault(_text(row.get("criterion")) or LABEL, [])
         if any(vote["judge_id"] == judge for vote in votes):
-            raise SpecError(f'{path}: row {number}: a second vote of "{judge}" on item {item}')
+            refused.add(number, f'a second vote of "{judge}" on item {item}')
         votes.append(_vote(judge, label))
+    refused.check()
     if not items:
         raise wrong(path, "the table has no votes")
     samples = [

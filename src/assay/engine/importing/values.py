@@ -32,7 +32,10 @@ class ImportedSample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """A foreign result: `rubric` holds the criteria of a panel, `partial` that the source was not finished."""
+    """A foreign result: `rubric` holds the criteria of a panel, `partial` that the source was not finished.
+
+    `chosen` are the columns of answers and scores where they are others than those taken unless told.
+    """
 
     format: str
     task: str
@@ -42,6 +45,7 @@ class Imported:
     rubric: Sequence[Mapping[str, Any]] | None = None
     partial: bool = False
     notes: tuple[str, ...] = ()
+    chosen: tuple[str | None, tuple[str, ...]] = (None, ())
 
 
 def wrong(path: Path, message: str, line: int = 1) -> SpecError:
@@ -49,8 +53,11 @@ def wrong(path: Path, message: str, line: int = 1) -> SpecError:
     return SpecError(Problem(message=message, place=Place(str(path), line)))
 
 
-def as_json(path: Path, text: bytes, *, line: int = 1) -> Any:
-    """JSON, with an error that names the file where it is none; NaN and Infinity, which some tools write, are null."""
+def as_json(path: Path, text: bytes, *, line: int = 1, wanted: str = "JSON") -> Any:
+    """JSON, with an error that names the file where it is none; NaN and Infinity, which some tools write, are null.
+
+    `wanted` says what the file should have been.
+    """
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -58,8 +65,10 @@ def as_json(path: Path, text: bytes, *, line: int = 1) -> Any:
 
         try:
             return json.loads(text, parse_constant=lambda _: None)
-        except (ValueError, UnicodeDecodeError) as error:
-            raise wrong(path, f"not valid JSON ({error}): is this file whole?", line) from error
+        except UnicodeDecodeError as error:
+            raise wrong(path, f"expected {wanted}; these bytes are no text: is this the right file?", line) from error
+        except ValueError as error:
+            raise wrong(path, f"expected {wanted}; not valid JSON ({error}): is this file whole?", line) from error
 
 
 def mapping(path: Path, value: Any, what: str, line: int = 1) -> dict[str, Any]:

@@ -252,6 +252,11 @@ def test_the_result_of_one_task_is_the_dataset_of_another(project, loopback):
         ("model_key: one, key: long-one", "modle_key: one, key: long-one", 'unknown field "modle_key"'),
         ("task_config: {truth", "task_config: {thruth", 'has no config parameter "thruth"'),
         ("config: {truth: Oslo}", "", 'the config parameter "truth" has no value'),
+        (
+            "task_specification_keys: [capitals, capitals_1]",
+            "task_specification_keys: [capital]",
+            'has the key "capital"',
+        ),
         ("- key: capitals\n", "- key: long\n", 'there is already a task with the key "long"'),
     ],
 )
@@ -283,6 +288,25 @@ def test_an_evaluation_file_finds_its_parts_in_the_project(evaluation, project, 
     shown = project.assay("run", "evaluation.yaml", "--config", "truth=Lima", "--json", MODEL_KEY="k")
     assert shown.code == 0, shown.err
     assert len(shown.json["results"]) == 6
+
+
+def test_a_misspelt_model_is_found_by_check_without_a_key(evaluation, project):
+    path = project.folder / "run.yaml"
+    project.write(
+        "run.yaml", path.read_text().replace("task_key: long, model_key: one", "task_key: long, model_key: onne")
+    )
+    shown = project.assay("check", "run.yaml")
+    assert shown.code == 2
+    assert 'no model has the key "onne"' in shown.out
+    assert 'did you mean "one"?' in shown.out
+
+
+def test_a_policy_about_a_value_that_nobody_has_names_the_nearest(evaluation, project):
+    path = project.folder / "run.yaml"
+    project.write("run.yaml", path.read_text().replace("metric: accuracy, operator", "metric: acuracy, operator"))
+    shown = evaluation("--gate")
+    assert shown.code == 1
+    assert 'no value "acuracy" is in scope; did you mean "accuracy"?' in " ".join(shown.out.split())
 
 
 def test_gate_needs_policies(project):
@@ -317,6 +341,7 @@ def slow(evaluation, project, loopback):
 def test_stopped_by_hand_it_goes_on_where_it_was(slow, project, loopback):
     process = project.start("run", "run.yaml", MODEL_KEY="k")
     while loopback.stats()["served"] < 40:
+        assert process.poll() is None
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
@@ -333,6 +358,7 @@ def test_stopped_by_hand_it_goes_on_where_it_was(slow, project, loopback):
 def test_killed_it_pays_only_for_what_was_in_flight(slow, project, loopback):
     process = project.start("run", "run.yaml", MODEL_KEY="k")
     while loopback.stats()["served"] < 60:
+        assert process.poll() is None
         time.sleep(0.02)
     process.kill()
     process.communicate(timeout=60)

@@ -9,8 +9,9 @@ from typing import Any
 
 from assay.dataset.open import first_rows
 from assay.engine.generated import materialized
+from assay.engine.keys import model_problems
 from assay.engine.prepare import Options, inspect_loaded, inspect_task
-from assay.engine.specifications import inspect_steps
+from assay.engine.specifications import inspect_steps, step_model_problems
 from assay.errors import Problem, SpecError
 from assay.registry import Registry
 from assay.spec import Document, kind_of, load_dataset
@@ -76,7 +77,7 @@ def _check(path: Path, known: Registry, options: Options, found: Checked, *, nam
         _check_run(path, known, options, found)
     elif kind in ("task", None) or named:
         loaded, _, problems = inspect_task(path, known, options, strict=False)
-        found.problems += problems
+        found.problems += [*problems, *model_problems(loaded)]
         found.notes += loaded.notes
     else:
         return
@@ -88,11 +89,13 @@ def _check_run(path: Path, known: Registry, options: Options, found: Checked) ->
     run = load_run(path, config=options.config, strict=False, allow_outside=options.allow_outside)
     steps, problems = inspect_steps(run, known, options)
     found.notes += run.notes
+    problems += [problem for step in steps for problem in step_model_problems(step, run)]
     used = {step.loaded.task.key for step in steps}
     for (kind, key), document in run.definitions.documents.items():
         if kind == "task" and key not in used:
             loaded = task_of(document, known, {}, run.reading)
             problems += inspect_loaded(loaded, known, options)[1] if loaded.result_of is None else loaded.problems
+            problems += model_problems(loaded, run.definitions)
             found.notes += loaded.notes
         elif kind in ("model", "dataset"):
             problems += _problems_of(kind, document, known, run.reading)

@@ -1,4 +1,4 @@
-"""The models that a task's own settings name."""
+"""The models that a task's own settings name, and whether there are such."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from assay.spec import LoadedTask
+from assay.errors import Problem, SpecError
+from assay.spec import LoadedScorer, LoadedSolver, LoadedTask
+from assay.spec.definitions import NOTHING, Definitions
+from assay.spec.placeholder import has_placeholder
+from assay.spec.source import problem_in
 
 
 def model_keys(loaded: LoadedTask) -> Iterator[str]:
@@ -16,6 +20,34 @@ def model_keys(loaded: LoadedTask) -> Iterator[str]:
         yield from _named(loaded.solver.settings)
     for scorer in loaded.scorers:
         yield from _named(scorer.settings)
+
+
+def model_problems(loaded: LoadedTask, definitions: Definitions = NOTHING) -> Iterator[Problem]:
+    """A problem for every model that a part of the task names and nobody knows; needs no key."""
+    parts: list[LoadedScorer | LoadedSolver] = [*loaded.scorers]
+    parts += [] if loaded.solver is None else [loaded.solver]
+    for part in parts:
+        for key in dict.fromkeys(_named(part.settings)):
+            for problem in unknown_model(key, loaded, definitions):
+                yield (
+                    problem
+                    if problem.place
+                    else problem_in(loaded.document.sources, problem.message, part.place, problem.suggestion)
+                )
+
+
+def unknown_model(key: str, loaded: LoadedTask, definitions: Definitions = NOTHING) -> tuple[Problem, ...]:
+    """What is wrong with the name of a model; nothing when there is such a model."""
+    if has_placeholder(key):
+        return ()
+    from assay.model.connect import require_known
+
+    document = loaded.document
+    try:
+        require_known(key, root=document.root, environment=document.environment, definitions=definitions)
+    except SpecError as error:
+        return error.problems
+    return ()
 
 
 def _named(value: Any) -> Iterator[str]:

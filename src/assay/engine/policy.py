@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.engine.numbers import addressed
 from assay.engine.rules import find_values, holds
 from assay.spec.evaluation import Exists, Policy, Rule, Scope
+from assay.spec.nearest import nearest
 from assay.types import MetricValue, PolicyVerdict, RunReport
 
 Reports = Mapping[str, RunReport]
@@ -33,6 +34,8 @@ def verdicts_of(
 def _verdict(policy: Policy, rule: Rule, evaluation: str, reports: Reports) -> PolicyVerdict:
     found = list(_in_scope(rule, evaluation, reports))
     passed, reason = _judged(rule, found)
+    if not found:
+        reason += _meant(rule.definition.metric, reports)
     return PolicyVerdict(key=policy.key, rule=rule.key, passed=passed, reason=reason)
 
 
@@ -53,6 +56,13 @@ def _judged(rule: Rule, found: Sequence[tuple[str, MetricValue]]) -> tuple[bool,
         return False, f"{failed[0]}{more}"
     address, _, reason = judged[0]
     return True, f"{address}: {reason}" if len(judged) == 1 else f"all {len(judged)} values hold"
+
+
+def _meant(metric: str, reports: Reports) -> str:
+    """The name that was probably meant, of those that the results have."""
+    names = {address.split("/", 2)[2] for report in reports.values() for address, _ in addressed(report.scorers)}
+    near = nearest(metric, sorted(names))
+    return f'; did you mean "{near}"?' if near is not None and near != metric else ""
 
 
 def _in_scope(rule: Rule, evaluation: str, reports: Reports) -> Iterator[tuple[str, MetricValue]]:

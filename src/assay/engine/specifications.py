@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.engine.generated import Make, Results
+from assay.engine.keys import model_problems, unknown_model
 from assay.engine.prepare import ModelReference, Options, Plan, inspect_loaded, prepare_loaded
 from assay.errors import Problem, SpecError
 from assay.registry import Registry
@@ -66,9 +67,7 @@ def prepare_run(
     `given` names the options that were set by hand; `make` generates datasets that are not there yet.
     """
     run = load_run(path, config=options.config, strict=True, allow_outside=options.allow_outside)
-    if run.problems:
-        raise SpecError(run.problems)
-    if run.evaluation is None:
+    if run.evaluation is None and not run.problems:
         raise SpecError(f'{path.name} only defines things: add "evaluation" to run something')
     if options.dataset is not None:
         raise SpecError("--dataset does not go with an evaluation: its tasks name their datasets")
@@ -79,8 +78,8 @@ def prepare_run(
             f"--model {options.model}: no specification is without a model of its own, so this would change nothing"
         )
         problems.append(Problem(message=message))
-    if problems:
-        raise SpecError(problems)
+    if run.problems or problems:
+        raise SpecError(dict.fromkeys([*run.problems, *problems]))
     prepared = Prepared(run=run, steps=(), options=options, registry=registry, make=make)
     return replace(prepared, steps=_planned(_in_order(steps), prepared))
 
@@ -150,6 +149,7 @@ def inspect_steps(
         problems += [*step.loaded.problems, *_repeat_problems(step)]
         if step.after is None and not step.loaded.problems:
             problems += inspect_loaded(step.loaded, registry, step.options)[1]
+    problems += scope_problems(run)
     if not problems:
         problems += _dependency_problems(steps)
         for specification in run.specifications:
@@ -185,6 +185,36 @@ def _model(key: str | None, loaded: LoadedTask, options: Options) -> ModelRefere
     """The model of a specification, else the one of the command line; none for a task that asks none."""
     asks = loaded.solver is not None and loaded.solver.kind.live
     return (key if key is not None else options.model) if asks else None
+
+
+def step_model_problems(step: Step, run: LoadedRun) -> list[Problem]:
+    """What is wrong with the models that a specification and its task name; nothing is connected."""
+    problems = list(model_problems(step.loaded, run.definitions))
+    if isinstance(step.options.model, str):
+        wrong = unknown_model(str(step.options.model), step.loaded, run.definitions)
+        problems += _at(step.specification, SpecError(wrong), "model_key") if wrong else []
+    return problems
+
+
+def scope_problems(run: LoadedRun) -> list[Problem]:
+    """Keys in the scopes of policies that this run does not have: such a rule would look at nothing."""
+    if run.evaluation is None:
+        return []
+    known = {
+        "evaluation_keys": [run.evaluation.key],
+        "task_specification_keys": [each.key for each in run.specifications],
+    }
+    problems = []
+    for i, policy in enumerate(run.policies):
+        for j, rule in enumerate(policy.rules):
+            for name, there in known.items():
+                wanted = getattr(rule.scope, name, None) or ()
+                # a policy may be shared by run files that have other specifications beside these
+                if wanted and not set(wanted) & set(there):
+                    steps = ("policies", i, "rules", j, "scope", name)
+                    message = f'no result has the key "{wanted[0]}"; there is {listing(there)}'
+                    problems.append(run.document.problem(message, steps, nearest(wanted[0], there)))
+    return problems
 
 
 def _repeat_problems(step: Step) -> list[Problem]:

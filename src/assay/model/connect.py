@@ -54,12 +54,39 @@ def connect(
     return _by_provider(provider, name, environment)
 
 
+def require_known(
+    reference: str, *, root: Path, environment: Mapping[str, str], definitions: Definitions = NOTHING
+) -> None:
+    """A SpecError when nothing could be meant by a reference; needs no key and no variable, and opens nothing."""
+    if reference.lower().endswith(YAML):
+        load_model(_existing(Path(reference), root), strict=False, environment=environment)
+        return
+    provider, slash, name = reference.partition("/")
+    if slash:
+        if provider not in _OTHERS:
+            _require_provider(provider, name)
+        return
+    provider, dollar, name = reference.partition("$")
+    if dollar and reference not in definitions.providers:
+        _require_provider(provider, name)
+    elif not dollar:
+        try:
+            find_model(reference, root, strict=False, environment=environment, definitions=definitions)
+        except SpecError as error:
+            raise _explained(reference, error) from None
+
+
 def _existing(path: Path, root: Path) -> Path:
     """The file where the user stands, else in the project folder."""
     return path if path.is_file() or not (root / path).is_file() else root / path
 
 
 def _by_provider(provider: str, name: str, environment: Mapping[str, str]) -> Connection:
+    _require_provider(provider, name)
+    return connect_provider(provider, name, environment)
+
+
+def _require_provider(provider: str, name: str) -> None:
     try:
         preset_named(provider)
     except SpecError:
@@ -68,7 +95,6 @@ def _by_provider(provider: str, name: str, environment: Mapping[str, str]) -> Co
         meant = None if near is None else f"{near}/{name}"
         message = f'no provider is called "{provider}" in "{provider}/{name}"{known}'
         raise SpecError(Problem(message=message, suggestion=meant)) from None
-    return connect_provider(provider, name, environment)
 
 
 def _by_key(key: str, root: Path, environment: Mapping[str, str], definitions: Definitions) -> Connection:

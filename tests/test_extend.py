@@ -108,3 +108,43 @@ def test_a_parameter_that_every_scorer_has_is_refused():
 def test_a_metric_needs_values():
     with pytest.raises(SpecError, match="takes no values"):
         assay.metric(lambda: 1.0)
+
+
+def test_a_value_outside_the_declared_range_is_a_failure_that_names_it(plugged):
+    plugged.write("task.yaml", (plugged.folder / "task.yaml").read_text().replace("weight: 0.5", "weight: 5"))
+    shown = plugged.assay("run", "task.yaml", "--plugin", "mine", "--json", "--max-failures", "1")
+    closer = shown.json["scorers"][0]
+    assert (closer["n_scored"], closer["n_failed"]) == (1, 2)
+    assert "no declared range" not in shown.out
+    outside, _ = plugged.assay("samples", "--failed", "--json").lines
+    detail = 'ValueError: the value "closer" is 5, outside its range from 0 to 1'
+    assert outside["failures"][0]["detail"] == detail
+
+
+def test_a_range_that_is_none_is_refused():
+    with pytest.raises(SpecError, match="from the least value to the greatest"):
+        assay.scorer(range=(1, 1))(lambda answer: 1.0)
+
+
+MIXED = """
+import assay
+
+@assay.scorer(name="mixed")
+def mixed(answer: str):
+    return "many" if answer == "broken" else len(answer)
+"""
+
+
+def test_text_of_one_sample_leaves_its_metric_undefined_and_all_other_numbers_stand(plugged):
+    plugged.write("odd.py", MIXED)
+    task = (plugged.folder / "task.yaml").read_text() + "    - {type: mixed}\n"
+    plugged.write("task.yaml", task)
+    shown = plugged.assay("run", "task.yaml", "--plugin", "mine", "--plugin", "odd", "--json", "--max-failures", "1")
+    assert shown.code == 0, shown.err
+    closer, _, odd = shown.json["scorers"]
+    assert closer["metrics"][0]["values"]["closer"]["value"] == 0.25
+    value = odd["metrics"][0]["values"]["mixed"]
+    assert value["value"] is None
+    assert value["reason"] == 'the field "mixed" must be a number, but in sample 2 it is the text "many"'
+    again = plugged.assay("show", "--json")
+    assert again.json["scorers"][2]["metrics"][0]["values"]["mixed"] == value

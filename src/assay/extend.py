@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, get_type_hints, overload
 
 from pydantic import create_model
@@ -49,7 +50,7 @@ def scorer(
     A parameter `answer` is the model's reply, `sample` the row; any other text parameter is a template that the file
     gives, and one with a default that is no text is a plain setting. The function returns a number, or several by name;
     `range` says between which bounds they lie, `fields` names them when there are several. What it raises is a failure
-    of that sample.
+    of that sample, and so is a number outside the range.
 
     >>> @scorer(range=(0, 1))
     ... def shouts(answer: str) -> float:
@@ -62,14 +63,15 @@ def scorer(
     def made(given: Function) -> Kind:
         called = name or given.__name__
         names = fields or (called,)
+        span = _span(called, range)
         provided = [each for each in _parameters(given) if each in ("answer", "sample")]
         base = _reply_scorer(names) if "answer" in provided else _scorer(names)
         settings = _settings(given, called, base, provided)
         return Kind(
             settings=settings,
-            function=lambda settings, rows: _scored(given, names, settings, rows),
+            function=lambda settings, rows: _scored(given, Expected(names, span), settings, rows),
             values=names,
-            ranges={} if range is None else dict.fromkeys(names, (float(range[0]), float(range[1]))),
+            ranges={} if span is None else dict.fromkeys(names, span),
         )
 
     return made if function is None else made(function)
@@ -162,16 +164,33 @@ def _scorer(names: tuple[str, ...]) -> type[ScorerSpec]:
     return OfSample
 
 
-def _scored(function: Function, names: tuple[str, ...], settings: Any, rows: Rows) -> ScoreColumns:
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a scorer says it gives: the names of its values, and between which bounds they lie."""
+
+    names: tuple[str, ...]
+    span: tuple[float, float] | None
+
+
+def _span(called: str, given: tuple[float, float] | None) -> tuple[float, float] | None:
+    if given is None:
+        return None
+    low, high = map(float, given)
+    if not low < high:
+        raise SpecError(f"{called}: a range goes from the least value to the greatest, and {given} does not")
+    return low, high
+
+
+def _scored(function: Function, expected: Expected, settings: Any, rows: Rows) -> ScoreColumns:
     """Score row by row; whatever the function raises is a failure of its row."""
     columns = dict(_columns(function, settings, rows))
     failures = {place: failure for column in columns.values() for place, failure in column.failures.items()}
-    values: dict[str, list[Any]] = {each: [None] * len(rows) for each in names}
+    values: dict[str, list[Any]] = {each: [None] * len(rows) for each in expected.names}
     for place in range(len(rows)):
         if place in failures:
             continue
         try:
-            found = _by_name(function(**{name: column.values[place] for name, column in columns.items()}), names)
+            found = _by_name(function(**{name: column.values[place] for name, column in columns.items()}), expected)
         # the boundary to foreign code: whatever goes wrong in it belongs to this row
         except Exception as error:
             failures[place] = Failure(stage="score", kind="code", detail=f"{type(error).__name__}: {error}")
@@ -192,7 +211,8 @@ def _columns(function: Function, settings: Any, rows: Rows) -> Iterator[tuple[st
             yield name, texts(value, rows) if isinstance(value, Template) else Column(values=[value] * len(rows))
 
 
-def _by_name(found: Any, names: tuple[str, ...]) -> dict[str, float | str]:
+def _by_name(found: Any, expected: Expected) -> dict[str, float | str]:
+    names = expected.names
     given = found if isinstance(found, Mapping) else {names[0]: found}
     made: dict[str, float | str] = {}
     for name, value in given.items():
@@ -200,13 +220,16 @@ def _by_name(found: Any, names: tuple[str, ...]) -> dict[str, float | str]:
             raise ValueError(f'gave a value "{name}", but only {", ".join(names)} are declared')
         if value is None:
             continue
-        if isinstance(value, str):
-            made[name] = value
-        elif math.isfinite(float(value)):
-            made[name] = float(value)
-        else:
-            raise ValueError(f'the value "{name}" is {value}')
+        made[name] = value if isinstance(value, str) else _number(name, float(value), expected.span)
     return made
+
+
+def _number(name: str, value: float, span: tuple[float, float] | None) -> float:
+    if not math.isfinite(value):
+        raise ValueError(f'the value "{name}" is {value}')
+    if span is not None and not span[0] <= value <= span[1]:
+        raise ValueError(f'the value "{name}" is {value:g}, outside its range from {span[0]:g} to {span[1]:g}')
+    return value
 
 
 def _measured(function: Function, settings: Any, table: Table, context: Context) -> MetricResult:

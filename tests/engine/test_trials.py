@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.engine.trials import aggregate, pass_at_k, pass_hat_k, unbiased_pass_at_k, unbiased_pass_hat_k
+from assay.engine.trials import aggregate, pass_at_k, pass_hat_k, ranges_of, unbiased_pass_at_k, unbiased_pass_hat_k
 from assay.errors import SpecError
 from assay.spec.task import Trials
 
@@ -72,3 +72,46 @@ def test_only_what_was_scored_counts():
 def test_successes_must_be_0_or_1():
     with pytest.raises(SpecError, match=r'pass@k counts successes: "ok" must be 0 or 1 in every trial, but one is 0.5'):
         aggregate([{"ok": 1.0}, {"ok": 0.5}], trials(ok={"function": "pass@k", "k": 1}))
+
+
+def test_what_pass_at_k_gives_is_a_share_and_other_aggregators_keep_the_range():
+    rules = trials(
+        ok={"function": "pass@k", "k": 2, "score_name": "some"},
+        grade={"function": "max", "score_name": "best"},
+        free={"function": "mean"},
+    )
+    share = (0.0, 1.0)
+    declared = {"ok": share, "grade": (1.0, 5.0)}
+    assert ranges_of(declared, rules) == {**declared, "some": share, "some_unbiased": share, "best": (1.0, 5.0)}
+    assert ranges_of(declared, None) == declared
+
+
+TASK = """
+key: tried
+display_name: Tried
+definition:
+  dataset: {source: {type: local, file_path: data.jsonl}}
+  solver:
+    type: single_turn_solver
+    input_builder: {type: chat_completion, input_messages: [{role: user, content: "{{ sample.question }}"}]}
+  trials:
+    num_trials: 4
+    score_aggregators: [{score_name: is_correct, aggregator: {function: pass@k, k: 2}}]
+  scorers:
+    - type: string_equals
+      ground_truth: "yes"
+      metrics: [{type: mean, field: is_correct, name: accuracy}]
+"""
+
+
+def test_the_unbiased_value_has_an_interval_between_0_and_1(project):
+    project.write("task.yaml", TASK)
+    project.write("data.jsonl", [{"question": f"Is it {n}?"} for n in range(4)])
+    project.write("replies.jsonl", [{"reply": word} for word in ("yes", "no", "no", "yes", "no", "yes", "no")])
+    said = project.assay("run", "task.yaml", "--model", "scripted/replies.jsonl", "--max-concurrency", "1", "--json")
+    assert said.code == 0, said.err
+    values = said.json["scorers"][0]["metrics"][0]["values"]
+    unbiased = values["accuracy (unbiased)"]
+    assert unbiased["value"] > values["accuracy"]["value"]
+    assert unbiased["method"] == values["accuracy"]["method"] == "wilson_effective"
+    assert 0 <= unbiased["low"] < unbiased["high"] <= 1

@@ -6,7 +6,7 @@ import pytest
 
 from assay.judging.criteria import Criterion
 from assay.judging.examples import Example, FewShot
-from assay.judging.rules import Judge, Rules, check_panel, example_notes, lenient_notes, with_twins
+from assay.judging.rules import Judge, Rules, check_panel, example_notes, lenient_notes, weight_notes, with_twins
 from assay.judging.sheet import Sheet
 from assay.types import Sampling
 
@@ -49,3 +49,12 @@ def test_a_criterion_that_no_example_fits_is_named():
     assert example_notes(sheet, Rules(few_shot=FewShot(examples, count=0))) == []
     (note,) = example_notes(sheet, Rules(few_shot=FewShot(examples)))
     assert 'no training example was judged by "criterion_2"' in note
+
+
+def test_weights_that_no_criterion_is_decided_by_are_told(scale):
+    sheet = Sheet(criteria=(Criterion(requirement="r"), scale([0.0, 1.0])))
+    heavy = [Judge(id="a", model="a", weight=2.0), *THREE[1:]]
+    (note,) = weight_notes(heavy, sheet, Rules())
+    assert note.startswith("the weights of the judges change nothing: majority and mean count every judge alike")
+    assert weight_notes(THREE, sheet, Rules()) == []
+    assert weight_notes(heavy, sheet, Rules(ordinal_aggregation="weighted_mean")) == []

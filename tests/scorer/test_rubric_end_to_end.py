@@ -164,3 +164,17 @@ def test_the_same_seed_gives_the_same_votes_at_any_speed_and_in_any_order_of_rep
         lines = graded.assay("samples", "--json", "--store", store).lines
         said.append([line["scores"]["rubric"]["metadata"]["votes"] for line in lines])
     assert said[0] == said[1]
+
+
+def test_missing_votes_and_idle_weights_are_told_with_the_numbers(graded, loopback):
+    graded.write("half.jsonl", [{"match": "reply 1", "reply": "hm"}, {"reply": "hm"}])
+    judges = "[{model_key: one.yaml, id: one, weight: 3}, {model_key: scripted/half.jsonl, id: half}]"
+    head = TASK.partition("      judges:")[0]
+    graded.write("task.yaml", f"{head}      judges: {judges}\n")
+    document = graded.assay("run", "task.yaml", "--json").json
+    detail = document["scorers"][0]["detail"]
+    assert detail["judges"]["half"] == {"n_votes": 2 * N, "n_missing": 2 * N, "missing": {"parse": 2 * N}}
+    assert detail["judges"]["one"]["n_missing"] == 0
+    assert any("the weights of the judges change nothing" in note for note in detail["warnings"])
+    table = graded.assay("show").out
+    assert 'note: judge "half" is dead' in table

@@ -11,10 +11,11 @@ import orjson
 
 from assay.engine.baseline import with_baseline
 from assay.engine.trial_noise import with_noise
-from assay.engine.trials import UNBIASED, aggregate
+from assay.engine.trials import UNBIASED, aggregate, ranges_of
 from assay.errors import Problem, SpecError
-from assay.metric.compute import compute, fields_of, labels_of
-from assay.metric.table import Table, TableBuilder
+from assay.metric.compute import compute, fields_of, labels_of, undefined
+from assay.metric.context import Context
+from assay.metric.table import Table, TableBuilder, TextAmongNumbers
 from assay.registry import Said
 from assay.spec import LoadedMetric, LoadedScorer
 from assay.spec.task import Trials
@@ -67,12 +68,18 @@ def scorer_report(basis: Basis, slot: int, scorer: LoadedScorer, *, n_failed: in
     reports = []
     for metric in scorer.metrics:
         address = f"{scorer.key}/{metric.key}"
-        result = compute(metric.kind, metric.settings, table, seed=seed, address=address)
-        result = _with_unbiased(metric, table, result, seed=seed, address=address)
-        result = _with_unlabelled(metric, result, unlabelled)
-        # of several trials some may have failed and others not: no bound is worth its name then
-        result = _with_bounds(result, metric, scorer, n_failed if basis.trials is None else 0)
-        result = with_noise(basis, slot, scorer, metric, with_baseline(basis, slot, scorer, metric, result))
+        try:
+            result = compute(metric.kind, metric.settings, table, seed=seed, address=address)
+        except TextAmongNumbers as error:
+            context = Context(seed=seed, address=address, level=0.95)
+            reason = _text_in(basis, slot, error.field)
+            result = undefined(metric.kind, metric.settings, context, n=table.n, reason=reason)
+        else:
+            result = _with_unbiased(metric, table, result, seed=seed, address=address)
+            result = _with_unlabelled(metric, result, unlabelled)
+            # of several trials some may have failed and others not: no bound is worth its name then
+            result = _with_bounds(result, metric, scorer, n_failed if basis.trials is None else 0)
+            result = with_noise(basis, slot, scorer, metric, with_baseline(basis, slot, scorer, metric, result))
         shown = metric.settings.display_name
         reports.append(MetricReport(key=metric.key, type=metric.kind.name, result=result, display_name=shown))
     return ScorerReport(
@@ -86,6 +93,18 @@ def scorer_report(basis: Basis, slot: int, scorer: LoadedScorer, *, n_failed: in
         metrics=tuple(reports),
         detail=_detail(basis, slot, scorer),
     )
+
+
+def _text_in(basis: Basis, slot: int, field: str) -> str:
+    """Which sample has text where a metric needs numbers."""
+    for page in _Kept(
+        evidence.score_pages(basis.store, basis.rows_of, slot, metadata=True, inputs=True), basis.without
+    ):
+        for sample_id, *said in zip(page.ids, page.values, page.metadata, strict=True):
+            found = next((v for each in said if each and (v := orjson.loads(each).get(field)) is not None), None)
+            if isinstance(found, str):
+                return f'the field "{field}" must be a number, but in sample {sample_id} it is the text "{found:.40}"'
+    raise AssertionError(f"no sample has text in {field}")
 
 
 def _detail(basis: Basis, slot: int, scorer: LoadedScorer) -> Mapping[str, Any] | None:
@@ -162,7 +181,7 @@ def _table(basis: Basis, slot: int, scorer: LoadedScorer) -> tuple[Table, dict[s
     labels = {label for settings in specs for label in labels_of(settings)}
     unlabelled = dict.fromkeys(labels, 0)
     whole = any(metric.kind.code for metric in scorer.metrics)
-    builder = TableBuilder(fields, labels, ranges=scorer.kind.ranges, whole=whole)
+    builder = TableBuilder(fields, labels, ranges=ranges_of(scorer.kind.ranges, trials), whole=whole)
     known = scorer.kind.values
     metadata = trials is None and (whole or known is None or not fields <= set(known))
     inputs = bool(labels) or basis.families

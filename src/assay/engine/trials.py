@@ -11,6 +11,8 @@ from assay.spec.task import Aggregator, Trials
 
 UNBIASED = "_unbiased"
 """Ends the name under which the unbiased value of pass@k and pass^k stands beside the plug-in one."""
+SHARE = (0.0, 1.0)
+Range = tuple[float, float]
 
 
 def aggregate(scores: Sequence[Mapping[str, Any]], trials: Trials) -> dict[str, float | None]:
@@ -32,6 +34,22 @@ def aggregate(scores: Sequence[Mapping[str, Any]], trials: Trials) -> dict[str, 
         else:
             result[name] = sum(values) / len(values)
     return result
+
+
+def ranges_of(declared: Mapping[str, Range], trials: Trials | None) -> dict[str, Range]:
+    """Between which bounds the fields lie once trials have become one score: `pass@k` and `pass^k` give shares.
+
+    >>> ranges_of({"is_correct": (0.0, 1.0)}, None)
+    {'is_correct': (0.0, 1.0)}
+    """
+    ranges = dict(declared)
+    for rule in trials.score_aggregators or () if trials is not None else ():
+        called = rule.aggregator.score_name or rule.score_name
+        if rule.aggregator.k is not None:
+            ranges |= {called: SHARE, f"{called}{UNBIASED}": SHARE}
+        elif rule.score_name in declared:
+            ranges[called] = declared[rule.score_name]
+    return ranges
 
 
 def _by_rule(name: str, values: Sequence[float], rule: Aggregator) -> dict[str, float | None]:

@@ -48,9 +48,7 @@ def compute(
     """
     context = Context(seed=seed, address=address, level=level)
     if table.n == 0:
-        result: MetricResult = kind.function(settings, _empty(settings), context)
-        values = {name: _nothing_scored(value) for name, value in result.values.items()}
-        return replace(result, values=values, groups=None if settings.group_by is None else {})
+        return undefined(kind, settings, context, n=0, reason=NOTHING_SCORED)
     _check_fields(settings, table)
     if settings.cluster_by is not None:
         table = replace(table, clusters=coarsen(table.clusters, table.labels[settings.cluster_by]))
@@ -60,13 +58,16 @@ def compute(
     return replace(found, groups=_groups(kind, settings, table, context))
 
 
+def undefined(kind: Kind, settings: MetricSpec, context: Context, *, n: int, reason: str) -> MetricResult:
+    """Every value of a metric that has a name, as undefined for one reason."""
+    result: MetricResult = kind.function(settings, _empty(settings), context)
+    values = {name: MetricValue(value=None, n=n, reason=reason) for name in result.values}
+    return replace(result, values=values, groups=None if settings.group_by is None else {})
+
+
 def _empty(settings: MetricSpec) -> Table:
     nothing = TableColumn(codes=np.zeros(0, dtype=np.int32))
     return Table(n=0, columns=dict.fromkeys(fields_of(settings).values(), nothing))
-
-
-def _nothing_scored(value: MetricValue) -> MetricValue:
-    return MetricValue(value=None, n=0, reason=NOTHING_SCORED)
 
 
 def _check_fields(settings: MetricSpec, table: Table) -> None:

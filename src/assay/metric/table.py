@@ -31,6 +31,14 @@ MOST_COMBINATIONS = 100_000
 CHUNK = 50_000
 
 
+class TextAmongNumbers(SpecError):
+    """Some samples have a number in a field and others text: no mistake of the file, but nothing to calculate with."""
+
+    def __init__(self, field: str, problem: Problem) -> None:
+        self.field = field
+        super().__init__(problem)
+
+
 @dataclass(frozen=True)
 class TableColumn:
     """One field of all rows: codes into `distinct` (-1 is missing), or plain `floats` (NaN is missing)."""
@@ -49,10 +57,12 @@ class TableColumn:
         if self.codes is None:
             return self._floats()
         used = set(np.unique(self.codes).tolist())
-        texts = [value for code, value in enumerate(self.distinct) if isinstance(value, str) and code in used]
+        there = [value for code, value in enumerate(self.distinct) if code in used]
+        texts = [value for value in there if isinstance(value, str)]
         if texts:
             message = f'the field "{name}" holds text ("{min(texts)}"), but this metric needs numbers'
-            raise SpecError(Problem(message=message, place=getattr(name, "place", None)))
+            problem = Problem(message=message, place=getattr(name, "place", None))
+            raise SpecError(problem) if len(texts) == len(there) else TextAmongNumbers(name, problem)
         known = [math.nan if isinstance(value, str) else float(value) for value in self.distinct]
         return np.array([*known, math.nan])[self.codes]
 

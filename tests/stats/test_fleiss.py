@@ -120,3 +120,57 @@ def test_ten_thousand_draws_of_ten_thousand_items_are_quick(number: Number) -> N
     start = time.process_time()
     number(Ratings(codes=codes, values=np.arange(5.0)))
     assert time.process_time() - start < 0.5
+
+
+def by_hand(table: np.ndarray) -> tuple[float, float]:
+    """Fleiss' kappa and AC1 written out: loops over items and pairs of votes, with gaps."""
+    options = np.unique(table[~np.isnan(table)])
+    shares, agreeing = [], []
+    for row in table:
+        votes = row[~np.isnan(row)]
+        if len(votes):
+            shares.append([float(np.mean(votes == option)) for option in options])
+        if len(votes) > 1:
+            pairs = [a == b for i, a in enumerate(votes) for j, b in enumerate(votes) if i != j]
+            agreeing.append(sum(pairs) / len(pairs))
+    share, seen = np.mean(shares, axis=0), float(np.mean(agreeing))
+    fleiss_chance = float((share**2).sum())
+    gwet_chance = float((share * (1 - share)).sum()) / (len(options) - 1)
+    return (seen - fleiss_chance) / (1 - fleiss_chance), (seen - gwet_chance) / (1 - gwet_chance)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_votes_with_gaps_are_counted_as_by_hand(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    table = random.integers(0, 3, size=(15, 2 + seed % 3)).astype(float)
+    table[random.random(table.shape) < 0.4] = np.nan
+    table[:2] = [[0] * table.shape[1], [1, 2, *[1] * (table.shape[1] - 2)]]
+    expected = by_hand(table)
+    assert fleiss(Ratings.of(table)).value == pytest.approx(expected[0])
+    assert ac1(Ratings.of(table)).value == pytest.approx(expected[1])
+
+
+def test_a_value_below_minus_1_is_true_of_votes_with_gaps_and_says_why() -> None:
+    gaps = np.array([[1, 2], [2, 1], [1, 2], *[[1, np.nan]] * 8])
+    found = fleiss(Ratings.of(gaps))
+    assert found.value == pytest.approx(by_hand(gaps)[0])
+    assert found.value == pytest.approx(-3.2456, abs=5e-5)
+    assert found.interval is not None
+    assert (
+        found.interval.caveat
+        == "below -1: 8 items with one vote count for the options' shares, but cannot agree or disagree"
+    )
+    whole = fleiss(Ratings.of(np.array([[1, 2], [2, 1]] * 5)))
+    assert whole.value == -1.0
+    assert bounds(whole)[0] >= -1
+    assert whole.interval is not None
+    assert whole.interval.caveat is None
+
+
+def test_weighted_agreement_below_minus_1_says_why_without_gaps_too() -> None:
+    table = np.column_stack([np.arange(11) % 4, 1000 + np.arange(11) % 3])
+    found = ac2(Ratings.of(table))
+    assert found.value is not None
+    assert found.value < -1
+    assert found.interval is not None
+    assert found.interval.caveat == "below -1: agreement is rarer than by chance, which alone gives more than half"

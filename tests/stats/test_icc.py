@@ -91,3 +91,27 @@ def test_raters_who_contradict_each_other_have_no_common_mean() -> None:
     assert found.single.value is not None
     assert found.single.value < -0.9
     assert (found.mean.value, found.mean.reason) == (None, "the raters agree less than by chance")
+
+
+@pytest.mark.parametrize(("apart", "said"), [(0.0, False), (2.0, False), (1000.0, True)])
+def test_raters_on_scales_of_their_own_are_said_to_be(apart: float, said: bool) -> None:
+    random = np.random.default_rng(4)
+    table = random.integers(1, 6, size=(11, 2)) + np.array([0.0, apart])
+    for found in (intraclass(table).single, intraclass(table, np.arange(11) // 2).mean):
+        assert found.interval is not None
+        assert ("levels lie so far apart" in (found.interval.caveat or "")) is said
+
+
+def test_raters_on_scales_of_other_widths_are_said_to_be() -> None:
+    table = np.arange(11)[:, None] * np.array([1.0, 100.0])
+    found = intraclass(table).single
+    assert found.interval is not None
+    assert found.interval.caveat is not None
+    assert "ten times as much" in found.interval.caveat
+
+
+def test_a_rater_who_never_varies_has_no_interval_but_a_reason() -> None:
+    found = intraclass(np.column_stack([np.arange(11) % 4, np.full(11, 2)])).single
+    assert found.value == pytest.approx(0.0, abs=1e-12)
+    assert found.interval is not None
+    assert (found.interval.low, found.interval.caveat) == (None, "leaving out any pair changes nothing")

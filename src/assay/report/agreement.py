@@ -331,7 +331,7 @@ def _add(table: Table, title: str, values: Values, notes: _Notes, names: tuple[s
         style = "yellow" if value.value is None else "bold"
         table.add_row(
             Text(f"  {clean(name, width=NAME_WIDTH - 2)}"),
-            Text("undefined" if value.value is None else f"{value.value:.4f}", style=style),
+            Text("undefined" if value.value is None else f"{round(value.value, 4) + 0.0:.4f}", style=style),
             Text("" if value.value is None else interval(value.interval)),
             Text(f"{value.n:,}"),
             Text(notes.mark(remark(value))),

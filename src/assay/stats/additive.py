@@ -7,7 +7,7 @@ sums, so that one routine draws them all; items that add the same are drawn toge
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,9 @@ TOO_FEW = f"needs at least {LEAST_ITEMS} items"
 class Additive:
     """What each item adds to the sums, the number made of them (NaN where undefined), and its pseudo-items.
 
-    `undefined` is the reason to give for NaN, `unbounded` the reason why there can be no interval; `counts`
-    says that rows stand for several equal items, and goes without clusters.
+    `undefined` is the reason to give for NaN, `unbounded` the reason why there can be no interval, `below_minus_1` why
+    the number may lie where agreement is not expected to; `counts` says that rows stand for several equal items, and
+    goes without clusters.
     """
 
     rows: FloatArray
@@ -37,6 +38,7 @@ class Additive:
     counts: Counts = None
     undefined: str = "only one class occurs"
     unbounded: str | None = None
+    below_minus_1: str | None = None
 
     @property
     def n(self) -> int:
@@ -106,7 +108,10 @@ def _interval(made: Additive, estimate: float, rng: np.random.Generator, level: 
         return no_interval(why, level=level, method=METHOD)
     # In units of the mean cluster, so that the pseudo-items weigh against clusters and not against copies.
     even = found.per(found.rows / found.n)
-    return quantile_interval(resample_sums(even, made.value, made.pseudo, rng), estimate, found, level)
+    interval = quantile_interval(resample_sums(even, made.value, made.pseudo, rng), estimate, found, level)
+    if made.below_minus_1 is None or interval.low is None or interval.low >= -1:
+        return interval
+    return replace(interval, caveat="; ".join(filter(None, (interval.caveat, made.below_minus_1))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

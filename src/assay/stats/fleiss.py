@@ -5,7 +5,9 @@ Scott, W. A. (1955), Reliability of content analysis, Public Opinion Quarterly 1
 Gwet, K. L. (2014), Handbook of Inter-Rater Reliability, 4th edition, chapters 2 to 5.
 
 All take the agreement of an item's pairs of votes, averaged over items with at least two votes, and the
-mean over items of the share of votes that each option got. They differ in what they call chance.
+mean over items of the share of votes that each option got. They differ in what they call chance. Items with one
+vote are in the shares only: where they all say the same, and the few items with two votes are disputed, Fleiss'
+kappa falls below -1, which it never does without gaps.
 """
 
 from __future__ import annotations
@@ -104,4 +106,13 @@ def _sums(ratings: Ratings, alike: FloatArray, chance: Callable[[FloatArray], Fl
         clusters=None if ratings.clusters is None else ratings.clusters[voted],
         undefined="only one option occurs" if paired.any() else "no item has two votes",
         unbounded=too_many(options),
+        below_minus_1=_below(int((size == 1).sum())),
     )
+
+
+def _below(single: int) -> str:
+    """Why a number may lie below -1: items with one vote, or chance that alone gives more than half."""
+    if not single:
+        return "below -1: agreement is rarer than by chance, which alone gives more than half"
+    items = "1 item with one vote counts" if single == 1 else f"{single:,} items with one vote count"
+    return f"below -1: {items} for the options' shares, but cannot agree or disagree"

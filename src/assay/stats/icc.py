@@ -12,11 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.stats.interval import no_interval
-from assay.stats.jackknife import METHOD, LeftOut, fisher_interval
+from assay.stats.jackknife import EDGE, METHOD, LeftOut, fisher_interval
 from assay.stats.units import Clusters, FloatArray, units
 from assay.types import Interval, MetricValue
 
 LEAST_ITEMS = 4
+# Beyond these, correlations and their intervals shrink to 0 whatever the raters think of the items.
+MOST_OF_LEVELS = 0.95
+MOST_WIDTHS = 10.0
+FAR_APART = "the raters' levels lie so far apart that nearly all that varies is who rates"
+OTHER_WIDTHS = "one rater's numbers vary more than ten times as much as another's: are they on one scale?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +77,18 @@ def _single(used: FloatArray, clusters: Clusters, level: float) -> MetricValue:
     rows = np.column_stack([np.ones(len(used)), scaled, scaled.sum(axis=1) ** 2, (scaled**2).sum(axis=1)])
     found = units(*rows.T, clusters=clusters)
     estimate = float(_icc(found.counts @ found.sums, raters))
-    return MetricValue(value=estimate, n=len(used), interval=_left_out(rows, clusters, raters, level))
+    interval = _left_out(rows, clusters, raters, level)
+    caveat = "; ".join(filter(None, (interval.caveat, _other_scales(scaled))))
+    return MetricValue(value=estimate, n=len(used), interval=replace(interval, caveat=caveat or None))
+
+
+def _other_scales(ratings: FloatArray) -> str | None:
+    """Why absolute agreement may be next to nothing although raters see the same: they use scales of their own."""
+    if ratings.mean(axis=0).var() > MOST_OF_LEVELS * ratings.var():
+        return FAR_APART
+    widths = ratings.std(axis=0)
+    # a rater who never varies has a reason of its own
+    return OTHER_WIDTHS if EDGE < MOST_WIDTHS * widths.min() < widths.max() else None
 
 
 def _left_out(rows: FloatArray, clusters: Clusters, raters: int, level: float) -> Interval:

@@ -361,7 +361,10 @@ class Spending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """A run and its numbers; `excluded` counts the samples that each action took out of the metrics."""
+    """A run and its numbers; `excluded` counts the samples that each action took out of the metrics.
+
+    `n_cut` counts the answers that ended at the limit of their length.
+    """
 
     run: str
     status: str
@@ -376,6 +379,7 @@ class RunReport:
     trials: int = 1
     display_name: str | None = None
     excluded: Mapping[str, int] = field(default_factory=dict)
+    n_cut: int = 0
 
     @property
     def usage(self) -> Usage:

@@ -1,6 +1,8 @@
 """Live models through the command line: what is remembered, what it costs, and what is never written down."""
 
 import json
+import signal
+import time
 from decimal import Decimal
 
 import pytest
@@ -196,3 +198,26 @@ def test_trials_ask_every_sample_several_times(live, loopback):
         shares.setdefault(row["sample_id"], []).append(row["scores"]["string_equals_mcqa"]["values"]["is_correct"])
     expected = sum(1 - (1 - sum(v) / 3) ** 2 for v in shares.values()) / 6
     assert metric["values"]["accuracy"]["value"] == pytest.approx(expected)
+
+
+def test_answers_that_were_cut_off_are_counted_and_kept_in_mind(live):
+    project = live(3)
+    project.write("data.jsonl", [{"question": "[[length]] one?", "answer": "A"}, {"question": "two?", "answer": "B"}])
+    first = project.assay("run", "task.yaml", "--model", "stub", "--json", "--max-failures", "1").json
+    assert first["n_cut"] == 1
+    assert "1 cut off at max_tokens" in project.assay("show").out
+    again = project.assay("run", "task.yaml", "--model", "stub", "--json", "--max-failures", "1").json
+    assert again["n_cut"] == 1
+
+
+def test_stopping_a_fresh_run_says_to_leave_fresh_out(live, loopback):
+    project = live(400)
+    loopback.configure(latency_ms=200)
+    process = project.start("run", "task.yaml", "--model", "stub", "--fresh", "--max-concurrency", "2")
+    while loopback.stats()["served"] < 6:
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command without --fresh goes on from there" in err

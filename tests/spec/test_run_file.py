@@ -72,7 +72,18 @@ tasks: [{key: t, display_name: T, definition: {}}]
         ("run_config: {num_samples: 0}", "num_samples: expected", 1),
         ("models: []\nevaluation: nowhere", 'no evaluation has the key "nowhere"', 2),
         ("policies: [{key: p, rules: []}]", "rules", 1),
-        ("policies: [{key: p, rules: [{key: r, definition: {type: threshold, metric: m}}]}]", 'missing field "ope', 1),
+        ("policies: [{key: p, rules: [{key: r, definition: {type: threshold, metric: m}}]}]", 'needs "operator"', 1),
+        (
+            'policies: [{key: p, rules: [{key: r, definition: {type: threshold, metric: m, operator: "=>",'
+            " threshold: 0.9}}]}]",
+            "operator: expected one of",
+            1,
+        ),
+        (
+            "policies: [{key: p, rules: [{key: r, definition: {type: exists, metric: m, threshold: 0.9}}]}]",
+            'takes no "threshold"',
+            1,
+        ),
         ("evaluation: {key: e, display_name: E, task_specifications: [{model_key: m}]}", 'needs "task_key"', 1),
         (
             "evaluation: {key: e, display_name: E, task_specifications: [{type: repeatability}]}",

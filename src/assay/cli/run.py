@@ -156,7 +156,7 @@ def verdict(report: RunReport, max_failures: float, *, name: str = "") -> int:
     if report.status == "partial":
         click.echo(
             f"{name}partial: --max-cost was reached after {report.n_samples:,} samples; "
-            "the same command with a higher limit goes on from there",
+            "the same command with a higher limit (and without --fresh) goes on from there",
             err=True,
         )
         return 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -30,12 +30,20 @@ class Cell:
     done: bool = False
 
 
+class Call(NamedTuple):
+    """A call that a cell made: its key, whether it was paid for before, whether the answer was cut at its limit."""
+
+    key: bytes
+    cached: bool
+    cut: bool = False
+
+
 @dataclass(slots=True)
 class Answered:
     """A cell with all that came of it; of the rows that a postprocessor makes of a cell, one is the `first`."""
 
     cell: Cell
-    calls: list[tuple[bytes, bool]]
+    calls: list[Call]
     answer: str | None = None
     trace: Trace = _NOBODY
     failure: Failure | None = None
@@ -88,7 +96,7 @@ class CellAsk:
         self._occurrences = occurrences
         self._occurrence: int | None = None
         self._cell = cell
-        self.calls: list[tuple[bytes, bool]] = []
+        self.calls: list[Call] = []
 
     async def __call__(self, request: Request, model: str | None = None) -> Reply:
         default = self._work.sampling[model]
@@ -103,7 +111,8 @@ class CellAsk:
             # a solver numbers the twins within one sample; here come those of other samples
             request = replace(request, occurrence=(self._occurrence << _WITHIN_BITS) + request.occurrence)
         reply = await self._work.clients[model].ask(request)
-        self.calls.append((reply.key, reply.cached))
+        cut = reply.finish_reason == "length" and request.purpose == "answer"
+        self.calls.append(Call(reply.key, reply.cached, cut))
         return reply
 
 
@@ -139,7 +148,8 @@ def solved_batch(group: Sequence[Answered], slots: Sequence[int], *, has_solver:
     )
 
 
-def _calls_text(calls: Sequence[tuple[bytes, bool]]) -> str | None:
+def _calls_text(calls: Sequence[Call]) -> str | None:
     if not calls:
         return None
-    return orjson.dumps([{"key": key.hex(), "cached": cached} for key, cached in calls]).decode()
+    entries = ({"key": call.key.hex(), "cached": call.cached, **({"cut": True} if call.cut else {})} for call in calls)
+    return orjson.dumps(list(entries)).decode()

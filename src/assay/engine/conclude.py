@@ -57,6 +57,7 @@ def conclude(
         scorers=scorers,
         failures=by_kind,
         excluded=left_out.by_rule,
+        n_cut=evidence.count_cut(store, rows_of) if record.model is not None else 0,
         spending=tuple(spending(store, record.no)),
     )
     keep(store, record, report)

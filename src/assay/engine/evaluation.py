@@ -14,7 +14,7 @@ from assay.engine.policy import verdicts, verdicts_of
 from assay.engine.prepare import Plan
 from assay.engine.progress import Listener, Progress
 from assay.engine.repeatability import repeatability
-from assay.engine.session import answer_task, run_task
+from assay.engine.session import answer_task, how_to_go_on, run_task
 from assay.engine.specifications import Prepared, Step, plan_again, prepare_step
 from assay.errors import AssayError, Interrupted, SpecError
 from assay.spec import LoadedDataset
@@ -52,9 +52,8 @@ class Evaluating:
                 try:
                     in_event_loop(self._answer(live))
                 except KeyboardInterrupt as stop:
-                    raise Interrupted(
-                        "stopped: what was answered is kept; the same command goes on from there"
-                    ) from stop
+                    words = f"stopped: what was answered is kept; {how_to_go_on(self._prepared.options)}"
+                    raise Interrupted(words) from stop
         return self._report()
 
     def _planned(self, step: Step) -> Plan | None:

@@ -166,7 +166,7 @@ class Engine:
         self._memory.committed()
         self._room.set()
         self.done = done
-        self.cached += sum(1 for a in group if a.first and a.calls and all(cached for _, cached in a.calls))
+        self.cached += sum(1 for a in group if a.first and a.calls and all(call.cached for call in a.calls))
 
 
 def _row_of(answered: Answered) -> Rows:

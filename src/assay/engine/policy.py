@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.engine.numbers import addressed
 from assay.engine.rules import find_values, holds
-from assay.spec.evaluation import Exists, Policy, Rule, Scope
+from assay.spec.evaluation import Policy, Rule, Scope
 from assay.spec.nearest import nearest
 from assay.types import MetricValue, PolicyVerdict, RunReport
 
@@ -43,7 +43,7 @@ def _judged(rule: Rule, found: Sequence[tuple[str, MetricValue]]) -> tuple[bool,
     definition = rule.definition
     if not found:
         return False, f'no value "{definition.metric}" is in scope'
-    if isinstance(definition, Exists):
+    if definition.operator is None or definition.threshold is None:
         there = [address for address, value in found if value.value is not None]
         if there:
             return True, f"{len(there)} of {len(found)} are there" if len(found) > 1 else f"{there[0]} is there"

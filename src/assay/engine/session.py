@@ -9,7 +9,7 @@ import orjson
 
 from assay.engine.conclude import conclude
 from assay.engine.permission import with_sandbox
-from assay.engine.prepare import Plan
+from assay.engine.prepare import Options, Plan
 from assay.engine.progress import Listener, silent
 from assay.engine.recorded import run_recorded
 from assay.engine.whole import score_whole
@@ -49,7 +49,7 @@ def _run(plan: Plan, store: Store, listener: Listener) -> RunReport:
         _put_down(store, begun, "interrupted")
         done = evidence.count_samples(store, begun.no)
         raise Interrupted(
-            f"stopped: {done:,} samples of run {begun.id} are kept; the same command goes on from there"
+            f"stopped: {done:,} samples of run {begun.id} are kept; {how_to_go_on(plan.options)}"
         ) from stop
     except (RunError, SpecError):
         _put_down(store, begun, "failed")
@@ -90,6 +90,11 @@ async def _answer(plan: Plan, store: Store, listener: Listener, purse: Purse | N
     except (RunError, SpecError):
         _put_down(store, begun, "failed")
         raise
+
+
+def how_to_go_on(options: Options) -> str:
+    """How a run that was stopped is taken up again."""
+    return f"the same command{' without --fresh' if options.fresh else ''} goes on from there"
 
 
 def _begin(plan: Plan, store: Store) -> RunRecord | RunReport:

@@ -92,6 +92,7 @@ def summary_document(report: RunReport) -> dict[str, Any]:
         "spending": [_spending_document(spent) for spent in report.spending],
         "failures": dict(report.failures),
         **({"excluded": dict(report.excluded)} if report.excluded else {}),
+        **({"n_cut": report.n_cut} if report.n_cut else {}),
     }
 
 
@@ -178,5 +179,6 @@ def report_from(
         scorers=tuple(_scorer_from(scorer, metrics.get(scorer["key"], ())) for scorer in summary["scorers"]),
         failures=summary["failures"],
         excluded=summary.get("excluded", {}),
+        n_cut=summary.get("n_cut", 0),
         spending=tuple(_spending_from(spent) for spent in summary["spending"]),
     )

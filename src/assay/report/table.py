@@ -43,6 +43,8 @@ def _head(report: RunReport) -> Iterator[str]:
     if report.n_failed:
         kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(report.failures.items()))
         counts.append(f"[yellow]{report.n_failed:,} with failures ({kinds})[/yellow]")
+    if report.n_cut:
+        counts.append(f"[yellow]{report.n_cut:,} cut off at max_tokens[/yellow]")
     if report.excluded:
         rules = ", ".join(f"{escape(clean(key, width=30))} {n:,}" for key, n in report.excluded.items())
         counts.append(f"excluded by {rules}")

@@ -73,20 +73,23 @@ class Evaluation(Settings):
     providers: Any = None
 
 
-class Threshold(Settings):
-    """A value must lie on the right side of a number."""
+class Demand(Settings):
+    """What must hold of a value: that it lies on the right side of a number, or that it is there."""
 
-    type: Literal["threshold"]
+    type: Literal["threshold", "exists"]
     metric: str
-    operator: Operator
-    threshold: float | int
+    operator: Operator | None = None
+    threshold: float | int | None = None
 
-
-class Exists(Settings):
-    """A value must be there."""
-
-    type: Literal["exists"]
-    metric: str
+    @model_validator(mode="after")
+    def _has_what_its_type_wants(self) -> Demand:
+        given = [name for name in ("operator", "threshold") if getattr(self, name) is not None]
+        if self.type == "threshold" and len(given) < 2:
+            missing = next(name for name in ("operator", "threshold") if name not in given)
+            raise ValueError(f'a rule of type threshold needs "{missing}"')
+        if self.type == "exists" and given:
+            raise ValueError(f'a rule of type exists takes no "{given[0]}"')
+        return self
 
 
 class Scope(Settings):
@@ -104,7 +107,7 @@ class Rule(Settings):
     key: Key
     display_name: str | None = None
     description: str | None = None
-    definition: Annotated[Threshold | Exists, Field(discriminator="type")]
+    definition: Demand
     scope: Literal["all_latest"] | Scope = "all_latest"
 
 

@@ -115,6 +115,12 @@ def _sample_of(key: Any, run_no: int, trials: int, fanout: int) -> Any:
     return source if fanout == 1 else source * fanout + position.op("&")(fanout - 1)
 
 
+def count_cut(store: Store, run_no: int) -> int:
+    """How many rows hold an answer that ended at the limit of its length."""
+    cut = samples.c.calls.contains('"cut":true')
+    return _count(store, select(func.count()).select_from(samples).where(_within(samples.c.id, run_no), cut))
+
+
 def has_retryable(store: Store, run_no: int) -> bool:
     """Did anything fail that may go well another time?"""
     with store.connect() as connection:

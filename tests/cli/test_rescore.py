@@ -54,7 +54,7 @@ def test_a_scorer_that_is_gone_is_named(cli, recorded):
     change(recorded, "field: is_correct", "field: bleu_score")
     said = cli("rescore", "latest", "task.yaml", "--max-failures", "1")
     assert said.code == 0, said.err
-    assert said.err.splitlines() == ["scored anew: bleu: new scorer", "scored anew: string_equals: no longer there"]
+    assert said.err.splitlines() == ["scored anew: bleu: new scorer", "no longer scored: string_equals"]
     assert "3 scored" in said.out
 
 
@@ -110,3 +110,13 @@ def test_a_wrong_task_is_refused(cli, recorded):
     said = cli("rescore", "latest", "task.yaml", "--max-failures", "1")
     assert said.code == 2
     assert 'did you mean "ground_truth"?' in said.err
+
+
+def test_a_misspelt_column_is_found_before_anything_is_scored(cli, recorded):
+    cli("run", "task.yaml", "--max-failures", "1")
+    recorded.write("other.yaml", (recorded.folder / "task.yaml").read_text().replace("sample.answer", "sample.anwser"))
+    said = cli("rescore", "latest", "other.yaml")
+    assert said.code == 2
+    assert 'the dataset has no column "anwser"' in said.err
+    assert 'did you mean "answer"?' in said.err
+    assert len(cli("runs", "--json").lines) == 1, "nothing was begun"

@@ -90,7 +90,7 @@ def test_a_run_makes_the_dataset_that_it_needs(facts):
 def test_fewer_rows_than_asked_for_are_said_to_be_fewer(facts):
     facts.write("facts.jsonl", [{"q": "One?", "a": "1"}])
     shown = facts.assay("generate", "run.yaml", "--dataset", "questions")
-    assert "2 rows from 1 source rows (made)" in shown.out
+    assert "2 rows from 1 source row (made)" in shown.out
     assert "fewer than the 5 asked for" in shown.out
 
 
@@ -232,4 +232,15 @@ def test_only_generated_datasets_can_be_generated(facts):
     shown = facts.assay("generate", "run.yaml", "--dataset", "facts")
     assert shown.code == 2
     assert "is not generated" in shown.err
-    assert "name one with --dataset KEY" in facts.assay("generate", "run.yaml").err
+    misspelt = facts.assay("generate", "run.yaml", "--dataset", "question").err
+    assert "its generated datasets are questions; name one with --dataset KEY" in misspelt
+    assert 'did you mean "questions"?' in misspelt
+
+
+def test_rows_are_shown_one_a_line_and_the_file_that_was_asked_for_is_named(facts):
+    shown = facts.assay("generate", "run.yaml", "--out", "mine.jsonl")
+    assert shown.code == 0, "the only generated dataset need not be named"
+    _, *rows, last = shown.out.splitlines()
+    assert all(line.startswith("  {") and len(line) <= 80 for line in rows)
+    assert len(rows) == 3
+    assert last == "mine.jsonl"

@@ -51,7 +51,7 @@ def command(file: Path, *, key: str | None, out: Path | None, quiet: bool, as_js
     if as_json:
         _print_json(recipe, made)
     else:
-        _print(recipe, made)
+        _print(recipe, made, out or recipe.file)
 
 
 def _print_json(recipe: Recipe, made: Generated | None) -> None:
@@ -68,14 +68,17 @@ def _print_json(recipe: Recipe, made: Generated | None) -> None:
     click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
 
 
-def _print(recipe: Recipe, made: Generated | None) -> None:
+def _print(recipe: Recipe, made: Generated | None, file: Path) -> None:
     import orjson
     from rich.text import Text
+
+    from assay.report.text import clean, counted
 
     about = orjson.loads(recipe.about.read_bytes())
     terminal = console()
     what = "made" if made is not None else "there already, nothing has changed"
-    title = f"{about['dataset']}: {about['n_rows']:,} rows from {about['n_sources']:,} source rows ({what})"
+    made_of = f"{counted(about['n_rows'], 'row')} from {counted(about['n_sources'], 'source row')}"
+    title = f"{about['dataset']}: {made_of} ({what})"
     terminal.print(Text(shown(title), style="bold"))
     wanted = recipe.dataset.num_samples
     if about["n_rows"] < wanted:
@@ -84,8 +87,8 @@ def _print(recipe: Recipe, made: Generated | None) -> None:
         terminal.print(Text(f"failed {shown(failed['source'])}: {shown(failed['detail'])}", style="yellow"))
     with recipe.file.open(encoding="utf-8") as rows:
         for _, line in zip(range(ROWS_SHOWN), rows, strict=False):
-            terminal.print(Text(f"  {shown(line.strip())}", overflow="ellipsis", no_wrap=True))
+            terminal.print(Text(clean(f"  {line.strip()}", width=terminal.width)))
     for spent in made.spending if made is not None else ():
         cost = "cost unknown" if spent.cost_usd is None else f"${spent.cost_usd:,.4f}"
-        terminal.print(Text(f"{shown(spent.model)}: {spent.n_calls:,} calls, {cost}", style="dim"))
-    terminal.print(Text(str(recipe.file), style="dim", overflow="fold"))
+        terminal.print(Text(f"{shown(spent.model)}: {counted(spent.n_calls, 'call')}, {cost}", style="dim"))
+    terminal.print(Text(str(file), style="dim", overflow="fold"))

@@ -55,7 +55,7 @@ def command(
     opened = find_store(store)
     done = rescore(task, registry(), opened, find(opened, run), code=CodeOptions(**code), config=config)
     for reason in done.stale:
-        click.echo(f"scored anew: {reason}", err=True)
+        click.echo(reason, err=True)
     if not done.stale:
         click.echo("the scorers are as they were", err=True)
     show(done.report, as_json=as_json)

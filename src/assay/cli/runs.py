@@ -11,8 +11,8 @@ from assay.cli.options import console, find_store, json_option, store_option
 if TYPE_CHECKING:
     from assay.store.runs import RunRecord
 
-RUN_AND_DATE = 12 + 16 + 6 * 2
-"""The columns that are never shortened, and the blanks behind each of the six."""
+RUN_AND_DATE = 12 + 16 + 5 * 2
+"""The columns that are never shortened, and the blanks between all six."""
 
 
 @click.command("runs")

@@ -18,6 +18,8 @@ from assay.registry import Kind
 from assay.spec.fields import SourceSpec
 
 Subsampling = Literal["head", "random"]
+FIRST_ROWS = 1_000
+"""So many samples are looked at by checks before a run."""
 
 
 @runtime_checkable
@@ -55,7 +57,7 @@ def _read(kind: Kind, settings: SourceSpec, folder: Path, root: Path | None) -> 
 
 
 def first_rows(
-    kind: Kind, settings: SourceSpec, folder: Path, n: int = 1_000, *, root: Path | None = None
+    kind: Kind, settings: SourceSpec, folder: Path, n: int = FIRST_ROWS, *, root: Path | None = None
 ) -> list[dict[str, Any]]:
     """The first samples of a dataset, for checks before a run."""
     return list(chain.from_iterable(b.samples for b in open_dataset(kind, settings, folder, limit=n, root=root)))

@@ -15,8 +15,10 @@ from assay.engine.result import Result
 from assay.engine.session import run_task
 from assay.errors import Problem, SpecError
 from assay.registry import Registry
+from assay.spec.definitions import Definitions
 from assay.spec.environment import environment_of
 from assay.spec.generator import GeneratedDataset
+from assay.spec.nearest import listing, nearest
 from assay.spec.project import project_folder
 from assay.store.store import default_location, open_store
 from assay.types import EvaluationReport, RunReport
@@ -72,19 +74,25 @@ def _generated_dataset(path: Path, key: str | None, known: Registry) -> Generate
 
     if is_evaluation(path):
         run = load_run(path, strict=True)
-        keys = run.definitions.keys("dataset")
+        keys = _generated_keys(run.definitions)
         name = key if key is not None else keys[0] if len(keys) == 1 else None
         document = run.definitions.find("dataset", name) if name is not None else None
         if document is None:
-            raise SpecError(
-                f"{path.name} defines the datasets {', '.join(keys) or 'none'}: name one with --dataset KEY"
-            )
+            wanted = "" if name is None else f'no dataset "{name}" is defined in {path.name}: '
+            message = f"{wanted}its generated datasets are {listing(keys)}; name one with --dataset KEY"
+            raise SpecError(Problem(message=message, suggestion=nearest(name or "", keys)))
         found = dataset_of(document, known, run.reading)
     else:
         found = load_dataset(path, known)
     if not isinstance(found, GeneratedDataset):
         raise SpecError(f'the dataset "{found.key}" is not generated: it has a source of its own')
     return found
+
+
+def _generated_keys(definitions: Definitions) -> list[str]:
+    """The keys of the datasets that a generator makes."""
+    documents = {key: definitions.find("dataset", key) for key in definitions.keys("dataset")}
+    return [key for key, each in documents.items() if each is not None and "generator_specification" in each.data]
 
 
 def is_evaluation(path: Path) -> bool:

@@ -16,12 +16,17 @@ from assay.spec.source import problem_in
 from assay.template import check_syntax, columns_read, has_placeholder, names_read
 
 
-def column_problems(loaded: LoadedTask, rows: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
-    """A problem for every template that cannot work, or reads a column which none of the rows has."""
+def column_problems(
+    loaded: LoadedTask, rows: Sequence[Mapping[str, Any]], *, answered: bool = False
+) -> Iterator[Problem]:
+    """A problem for every template that cannot work, or reads a column which none of the rows has.
+
+    When the rows are `answered` already, what the solver would read does not matter.
+    """
     there = list(dict.fromkeys(name for row in rows for name in row))
     sources = loaded.document.sources
     for text, of_solver in _texts(loaded):
-        if has_placeholder(text):
+        if has_placeholder(text) or (answered and of_solver):
             continue
         wrong = check_syntax(text) if isinstance(text, Template) else None
         if wrong is not None:

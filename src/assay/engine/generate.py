@@ -168,9 +168,11 @@ class _Making:
             chunk = list(islice(sources, min(AT_ONCE, wanted - len(self._made.rows))))
             if not chunk:
                 return
-            self._made.n_sources += len(chunk)
             combined = isinstance(self._recipe.dataset.generator.source, DatasetSampleCombinations)
             for (source_id, _), rows in zip(chunk, await self._through(chunk), strict=True):
+                if len(self._made.rows) >= wanted:
+                    break
+                self._made.n_sources += 1
                 if isinstance(rows, Failure):
                     self._made.failed.append((source_id, rows))
                 else:

@@ -9,6 +9,8 @@ from typing import Any
 
 import orjson
 
+from assay.dataset.open import FIRST_ROWS
+from assay.engine.columns import column_problems
 from assay.engine.conclude import conclude
 from assay.engine.fanout import fanout_of
 from assay.engine.permission import NO_CODE, CodeOptions, code_problems, require_permission, with_sandbox
@@ -48,6 +50,7 @@ def rescore(
     if _fans_out(before) != (fanout_of(loaded) > 1):
         raise SpecError(f"only one of run {record.id} and the task has a postprocessor: their rows are not the same")
     _refuse_changed_judges(loaded, record, before)
+    _refuse_unknown_columns(loaded, store, record)
     made = runs.start(store, _new_run(loaded, record, before))
     with store.begin() as connection:
         evidence.copy_samples(connection, record.rows_of, made.no)
@@ -109,6 +112,14 @@ def _refuse_changed_judges(loaded: LoadedTask, record: RunRecord, before: Any) -
             raise SpecError(problem_in(loaded.document.sources, message, scorer.place))
 
 
+def _refuse_unknown_columns(loaded: LoadedTask, store: Store, record: RunRecord) -> None:
+    """A column that no stored sample has would fail every one of them."""
+    first = evidence.stored_samples(store, record.rows_of, limit=FIRST_ROWS)
+    problems = list(column_problems(loaded, [orjson.loads(sample.input) for sample in first], answered=True))
+    if problems:
+        raise SpecError(problems)
+
+
 def _carry_judges_over(loaded: LoadedTask, store: Store, record: RunRecord, made: RunRecord) -> None:
     """A judge that is as it was keeps its scores."""
     before = orjson.loads(record.spec)
@@ -131,11 +142,12 @@ def _scorers(spec: Any) -> dict[str, Any]:
 
 
 def _stale(before: Any, loaded: LoadedTask) -> list[str]:
-    """Which scorers are new, changed or gone, and by what."""
+    """What is new about the scorers, in sentences: which are new or changed, and by what, and which are gone."""
     old, new = _scorers(before), _scorers(_said_now(loaded))
-    reasons = [f"{key}: new scorer" for key in new if key not in old]
-    reasons += [f"{key}: {_difference(old[key], new[key])}" for key in new if key in old and old[key] != new[key]]
-    return reasons + [f"{key}: no longer there" for key in old if key not in new]
+    reasons = [f"scored anew: {key}: new scorer" for key in new if key not in old]
+    changed = [key for key in new if key in old and old[key] != new[key]]
+    reasons += [f"scored anew: {key}: {_difference(old[key], new[key])}" for key in changed]
+    return reasons + [f"no longer scored: {key}" for key in old if key not in new]
 
 
 def _difference(old: Any, new: Any) -> str:

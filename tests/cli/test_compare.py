@@ -281,3 +281,69 @@ def test_long_reading_is_announced(runs, cli, monkeypatch):
     (a,) = runs(answers(6, bool))
     assert "reading 12 samples ..." in cli("compare", a, a).err
     assert "reading" not in cli("gate", a, "--require", "Accuracy >= 0").err
+
+
+def test_a_scorer_that_changed_between_the_runs_is_noted(runs, cli):
+    rows = answers(20, lambda i: i % 2)
+    (a,) = runs(rows)
+    (b,) = runs(rows, task=TASK.replace("type: string_equals", "type: string_equals\n      normalize: [lower]"))
+    said = cli("compare", a, b)
+    assert "note: string_equals is not the same scorer in A and B: normalize differs" in flat(said)
+    (c,) = runs(rows, task=TASK.replace("type: string_equals", "type: string_equals\n      display_name: Same"))
+    assert cli("compare", a, c, "--json").json["notes"] == []
+
+
+def test_a_run_beside_itself_is_noted(runs, cli):
+    (a,) = runs(answers(20, lambda i: i % 2))
+    assert f"note: A and B are the same run, {a}" in cli("compare", a, a).out
+
+
+@pytest.mark.parametrize("command", [["compare", "A", "B"], ["gate", "B", "--baseline", "A"]])
+def test_a_column_to_ignore_that_no_sample_has_is_refused_with_the_nearest_name(runs, cli, command):
+    made = dict(zip("AB", runs(answers(20, lambda i: i % 2), answers(20, lambda i: i % 3)), strict=True))
+    said = cli(*(made.get(word, word) for word in command), "--ignore", "qestion", "--ignore", "answer")
+    assert said.code == 2
+    assert 'no sample has a column "qestion" to ignore' in said.err
+    assert 'did you mean "question"?' in said.err
+
+
+CLASSES = """
+key: quiz
+display_name: Quiz
+definition:
+  dataset: {source: {type: local, file_path: a.jsonl}}
+  scorers:
+    - type: string_equals
+      value: "{{ sample.output }}"
+      ground_truth: "{{ sample.answer }}"
+      metrics:
+        - {type: mean, field: is_correct, name: accuracy}
+        - {type: std_dev, field: is_correct, name: spread}
+"""
+
+
+@pytest.mark.parametrize("command", [["compare", "A", "B"], ["gate", "B", "--baseline", "A"], ["power", "A", "B"]])
+def test_a_number_that_is_no_mean_is_said_to_be_there(runs, cli, command):
+    recorded = answers(20, lambda i: i % 2), answers(20, lambda i: i % 3)
+    made = dict(zip("AB", runs(*recorded, task=CLASSES), strict=True))
+    said = cli(*(made.get(word, word) for word in command), "--metric", "spread")
+    assert said.code == 2
+    words = " ".join(said.err.split())
+    assert '"spread" is there (string_equals/std_dev/spread), but not as a mean of one number a sample' in words
+    assert "string_equals/mean/accuracy" in words
+
+
+def test_equivalence_shows_the_interval_that_decided_and_keeps_a_clear_difference(runs, cli):
+    a, b = runs(answers(400, lambda i: i % 2), answers(400, lambda i: i % 2 or i % 8 == 0))
+    said = cli("compare", a, b, "--margin", "0.2")
+    assert (
+        "A and B are equivalent within ±20 points (90 % interval [10.0, 15.5]), yet B is clearly better: "
+        "B - A is +12.5 points [9.6, 16.1]"
+    ) in flat(said)
+    found = cli("compare", a, b, "--margin", "0.2", "--json").json["comparisons"][0]
+    assert (found["verdict"], found["apart"], found["equivalence"]["level"]) == ("equivalent", "better", 0.9)
+    assert found["difference"]["low"] < found["equivalence"]["low"] < found["equivalence"]["high"] < 0.16
+    assert "apart" not in cli("compare", a, b, "--json").json["comparisons"][0]
+    back = cli("compare", b, a, "--margin", "0.2")
+    assert back.code == 0
+    assert "yet B is clearly worse" in flat(back)

@@ -116,3 +116,11 @@ def test_a_plan_says_what_its_numbers_will_be_able_to_show(project, cli):
     assert "6.2 points will be found" in " ".join(said.out.split())
     assert cli("plan", "task.yaml", "--json").json["precision"]["n_samples"] == 200
     assert "too few samples to tell two runs apart" in " ".join(cli("plan", "task.yaml", "--limit", "5").out.split())
+
+
+@pytest.mark.parametrize(("effect", "hint"), [("2", "; did you mean 0.02?"), ("250", "two shares\n")])
+def test_an_effect_beyond_all_shares_is_refused(cli, effect, hint):
+    said = cli("power", "--flips", "0.1", "--effect", effect)
+    assert said.code == 2
+    assert f"--effect {effect} is more than 1, the largest difference of two shares" in said.err
+    assert hint in said.err

@@ -14,8 +14,7 @@ from assay.builtin import registry
 from assay.engine.evidence import Evidence as Sample
 from assay.engine.evidence import evidence_of
 from assay.engine.export import harmless
-from assay.engine.measures import answer_columns, measures_of, number_in
-from assay.engine.rules import one_address
+from assay.engine.measures import answer_columns, measures_of, number_in, one_measure
 from assay.engine.series import RunSeries, Series, series_of
 from assay.engine.table_file import Refused, read_table
 from assay.errors import SpecError
@@ -61,7 +60,7 @@ def judged_run(store: Store, record: RunRecord, metric: str | None) -> tuple[Run
         raise SpecError(f"run {record.id} has no mean that labels could correct")
     if metric is None and len(headline) > 1:
         raise SpecError(f"run {record.id} has several means; name one with --metric: {listing(headline)}")
-    address = headline[0] if metric is None else one_address(measures, metric)
+    address = headline[0] if metric is None else one_measure(store, [record], measures, metric, use="read")
     run = series_of(store, record, {address: measures[address]})
     return run, run.series[address]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,13 +13,14 @@ import numpy as np
 
 from assay.builtin import registry
 from assay.engine.evidence import evidence_of
-from assay.engine.measures import Measure, answer_columns, measures_of
+from assay.engine.measures import Measure, answer_columns, changed_settings, measures_of, one_measure, scorer_nodes
 from assay.engine.rules import one_address
 from assay.engine.series import RunSeries, Series, is_fanned, series_of
 from assay.engine.sources import by_source, gaps, made_columns
-from assay.errors import SpecError
+from assay.errors import Problem, SpecError
+from assay.registry import Registry
 from assay.report.compare import Compared, Comparison, Flip, Matching, NamedRun, Part
-from assay.spec.nearest import listing
+from assay.spec.nearest import listing, nearest
 from assay.spec.project import project_folder
 from assay.stats import interval
 from assay.stats.interval import z_value
@@ -89,6 +90,7 @@ def compare_runs(store: Store, records: Sequence[RunRecord], options: CompareOpt
     ignored = {*options.ignored, *(name for record in records for name in answer_columns(record))}
     measures, notes = _measures(store, records, options)
     first, *rest = _read(store, records, measures, ignored)
+    _refuse_unknown(options.ignored, [first, *rest])
     matching = tuple(_match(store, first, other, letter) for other, letter in zip(rest, _letters(1), strict=False))
     every = [
         _one(first, other, address, found, options)
@@ -123,6 +125,19 @@ def _read(
     return [read[record.id] for record in records]
 
 
+def _refuse_unknown(ignored: Sequence[str], read: Sequence[RunSeries]) -> None:
+    """A column that no sample has cannot be ignored: it is misspelt."""
+    known = dict.fromkeys(name for run in read for name in sorted(run.names))
+    problems = [
+        Problem(message=f'no sample has a column "{name}" to ignore; there are {listing(known)}', suggestion=near)
+        for name in ignored
+        if name not in known
+        for near in [nearest(name, known)]
+    ]
+    if problems:
+        raise SpecError(problems)
+
+
 def _letters(start: int) -> str:
     return ascii_uppercase[start:]
 
@@ -138,7 +153,7 @@ def _measures(
         there = "; ".join(f"{record.id} has {listing(own)}" for record, own in zip(records, every, strict=True))
         raise SpecError(f"the runs have no mean of the same name to compare: {there}")
     if options.metrics:
-        wanted = [one_address(common, name) for name in options.metrics]
+        wanted = [one_measure(store, records, common, name) for name in options.metrics]
     else:
         wanted = [address for address in common if all(own[address].headline for own in every)] or common
     left_out = dict.fromkeys(address for own in every for address in own if address not in common)
@@ -148,8 +163,26 @@ def _measures(
         for one, other in pairwise(records)
         if one.task != other.task
     ]
+    notes += _sameness(records, {own[address].scorer: None for own in every for address in wanted}, known)
     notes += [f"run {record.id} is partial: it may lack samples" for record in records if record.status == "partial"]
     return [{address: own[address] for address in dict.fromkeys(wanted)} for own in every], notes
+
+
+def _sameness(records: Sequence[RunRecord], keys: Collection[str], known: Registry) -> Iterator[str]:
+    """What a reader must know of runs that are one, or whose scorers are not."""
+    first, *rest = records
+    before = dict(scorer_nodes(first))
+    for letter, record in zip(_letters(1), rest, strict=False):
+        if record.id == first.id:
+            yield f"A and {letter} are the same run, {record.id}"
+        after = dict(scorer_nodes(record))
+        for key in keys:
+            changed = changed_settings(before.get(key, {}), after.get(key, {}), known)
+            if changed:
+                yield (
+                    f"{key} is not the same scorer in A and {letter}: {listing(changed)} differs; what changed may be "
+                    "the scorer and not the answers"
+                )
 
 
 def _match(store: Store, first: RunSeries, other: RunSeries, letter: str) -> Matching:
@@ -293,7 +326,7 @@ _OPPOSITE: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
 
 def _compared(each: _Found, p: float | None, options: CompareOptions, lower: bool) -> Compared:
     found, (before, after) = each.found, each.shown
-    said = verdict(found, p, margin=options.margin)
+    said, apart = verdict(found, p, margin=options.margin), verdict(found, p)
     numbers = [*before.values(), *after.values()]
     return Compared(
         letter=each.letter,
@@ -303,6 +336,7 @@ def _compared(each: _Found, p: float | None, options: CompareOptions, lower: boo
         found=found,
         p_adjusted=p,
         verdict=_OPPOSITE.get(said, said) if lower else said,
+        apart=_OPPOSITE.get(apart, apart) if lower else apart,
         n_to_decide=_to_decide(found, said, options),
         flips=tuple(Flip(sample_id=e, before=before[e], after=after[e]) for e in before if before[e] != after[e]),
         failed_before=each.failed[0],

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 
+from assay.engine.rules import find_addresses, one_address
+from assay.errors import SpecError
 from assay.registry import Registry
+from assay.spec.nearest import listing
 from assay.store import runs
 from assay.store.runs import RunRecord
 from assay.store.store import Store
@@ -57,9 +60,58 @@ def measures_of(store: Store, record: RunRecord, registry: Registry) -> dict[str
     return found
 
 
+def one_measure(
+    store: Store, records: Iterable[RunRecord], measures: Iterable[str], name: str, *, use: str = "compared"
+) -> str:
+    """The one mean that a name means; a SpecError says so where it names a number that is there but is no mean."""
+    known = list(measures)
+    if not find_addresses(known, name):
+        every = dict.fromkeys(address for record in records for address in _addresses(store, record))
+        found = find_addresses(every, name)
+        if found:
+            raise SpecError(
+                f'"{name}" is there ({listing(found)}), but not as a mean of one number a sample in every run, so it '
+                f"cannot be {use} sample by sample; what can: {listing(known)}"
+            )
+    return one_address(known, name)
+
+
+def _addresses(store: Store, record: RunRecord) -> Iterator[str]:
+    """The addresses of all numbers of a run."""
+    for scorer, metric, _, document in runs.metric_documents(store, record.no):
+        yield from (f"{scorer}/{metric}/{name}" for name in orjson.loads(document)["values"])
+
+
+def changed_settings(before: Mapping[str, Any], after: Mapping[str, Any], registry: Registry) -> list[str]:
+    """The fields in which two scorers of one key differ; those that only name or sum up what they say are left out."""
+    sides = [_settled(node, registry) for node in (before, after)]
+    names = dict.fromkeys([*sides[0], *sides[1]])
+    return [name for name in names if name not in _BESIDE and sides[0].get(name) != sides[1].get(name)]
+
+
+_BESIDE = ("key", "display_name", "description", "purpose", "metrics")
+
+
+def _settled(node: Mapping[str, Any], registry: Registry) -> dict[str, Any]:
+    """The settings of a scorer with what they are unless given."""
+    kind = registry.scorers.get(str(node.get("type")))
+    usual = (
+        {}
+        if kind is None
+        else {
+            n: field.get_default(call_default_factory=True, validated_data={})
+            for n, field in kind.settings.model_fields.items()
+        }
+    )
+    return {**usual, **node}
+
+
 def scorer_nodes(record: RunRecord) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The scorers of a run as its task declares them, by key."""
-    return _scorers(orjson.loads(record.spec))
+    """The scorers of a run as its task declares them, by key; a rubric as it was, wherever it came from."""
+    spec = orjson.loads(record.spec)
+    sheets = spec.get("sheets") or {}
+    for key, node in _scorers(spec):
+        yield key, {**node, "rubric": sheets[key]} if key in sheets else node
 
 
 def _scorers(spec: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

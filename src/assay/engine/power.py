@@ -52,6 +52,9 @@ def plan_power(
         raise SpecError(
             "say how many samples flip (--flips 0.1), or the share that is right (--share 0.8), or a pilot run"
         )
+    if options.effect is not None and options.effect > 1 and all(in_points for _, _, in_points in designs):
+        hint = f"; did you mean {options.effect / 100:g}?" if options.effect <= 100 else ""
+        raise SpecError(f"--effect {options.effect:g} is more than 1, the largest difference of two shares{hint}")
     if options.n is None and options.effect is None:
         if size is None:
             raise SpecError("say how many samples there are (--n 500), or the difference to find (--effect 0.02)")

@@ -76,10 +76,20 @@ def one_value(values: Mapping[str, MetricValue], suffix: str) -> tuple[str, Metr
     return address, values[address]
 
 
+def find_addresses(addresses: Iterable[str], suffix: str) -> list[str]:
+    """The addresses that a suffix may mean: itself, or all that end in it after a slash.
+
+    >>> find_addresses(["exact/mean/accuracy", "exact/mean/f1"], "accuracy")
+    ['exact/mean/accuracy']
+    """
+    every = list(addresses)
+    return [suffix] if suffix in every else [address for address in every if address.endswith(f"/{suffix}")]
+
+
 def one_address(addresses: Iterable[str], suffix: str) -> str:
     """The one address that a suffix means."""
     every = list(addresses)
-    found = [suffix] if suffix in every else [address for address in every if address.endswith(f"/{suffix}")]
+    found = find_addresses(every, suffix)
     if len(found) == 1:
         return found[0]
     if found:

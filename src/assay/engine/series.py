@@ -56,7 +56,7 @@ class Series:
 class RunSeries:
     """A run with its measures; `contents` holds a digest of every sample, `sources` the sample that a row came from.
 
-    `columns` holds a digest of every column, where asked for.
+    `columns` holds a digest of every column, where asked for; `names` are the columns that its samples have.
     """
 
     record: RunRecord
@@ -64,6 +64,7 @@ class RunSeries:
     contents: dict[str, bytes] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)
     columns: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
 
     def clusters(self, ids: Sequence[str], address: str) -> IntArray | None:
         """Rows of one source sample together, and what `cluster_by` joins; None when each stands for itself."""
@@ -156,6 +157,7 @@ def _read_page(made: RunSeries, page: _Page, how: _Reading) -> None:
     inputs = [orjson.loads(group[0].input) for _, group in page]
     for (sample_id, group), sample in zip(page, inputs, strict=True):
         made.contents[sample_id] = _digest(sample, how.ignored)
+        made.names.update(sample)
         if how.families:
             made.sources[sample_id] = str(sample.get("source_id", sample_id))
         elif how.fanned:

@@ -53,7 +53,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """One number of a run beside the same number of the baseline."""
+    """One number of a run beside the same number of the baseline; `apart` is the verdict without a margin."""
 
     letter: str
     address: str
@@ -69,6 +69,7 @@ class Compared:
     groups: tuple[Part, ...] = ()
     criteria: tuple[Part, ...] = ()
     in_points: bool = True
+    apart: Verdict = "no clear difference"
 
     @property
     def n_changed(self) -> int:
@@ -148,6 +149,7 @@ def _compared(each: Compared, whole: Comparison) -> dict[str, Any]:
         "before": value_document(each.before),
         "after": value_document(each.after),
         **_paired(each.found, each.p_adjusted),
+        **_equivalence(each, whole),
         "n_changed": each.n_changed,
         "n_to_decide": each.n_to_decide,
         "failed": {"A": each.failed_before, each.letter: each.failed_after},
@@ -172,6 +174,14 @@ def _paired(found: Paired, adjusted: float | None) -> dict[str, Any]:
     }
 
 
+def _equivalence(each: Compared, whole: Comparison) -> dict[str, Any]:
+    """The interval that a margin is held against, and whether there is a difference whatever the margin."""
+    narrow = each.found.narrow
+    if whole.margin is None or narrow is None:
+        return {}
+    return {"equivalence": {"low": narrow.low, "high": narrow.high, "level": narrow.level}, "apart": each.apart}
+
+
 def words(each: Compared, whole: Comparison) -> str:
     """The verdict as a sentence: who is better, by how much, how surely, on how many samples."""
     found, value = each.found, each.found.difference.value
@@ -182,12 +192,11 @@ def words(each: Compared, whole: Comparison) -> str:
     size = f"{amount(abs(value), points, digits=digits)} {bracket(_turned(interval, value), points, digits=digits)}"
     apart = f"{amount(value, points, sign=True, digits=digits)} {bracket(interval, points, digits=digits)}"
     plain = f"{each.letter} - A is {apart}"
-    margin = whole.margin or 0.0
-    within = f"equivalent within ±{f'{margin * 100:g} points' if points else f'{margin:g}'}"
+    within = _within(each, whole)
     heads = {
         "better": f"{each.letter} is better by {size}",
         "worse": f"{each.letter} is worse by {size}",
-        "equivalent": f"A and {each.letter} are {within}: {plain}",
+        "equivalent": f"A and {each.letter} are {within}{_yet(each)}: {plain}",
         "undecided": f"undecided whether A and {each.letter} are {within}: {plain}",
         "no clear difference": f"no clear difference: {plain}",
     }
@@ -198,6 +207,21 @@ def words(each: Compared, whole: Comparison) -> str:
     if each.n_to_decide is not None:
         text += f"; about {each.n_to_decide:,} samples would decide"
     return text
+
+
+def _within(each: Compared, whole: Comparison) -> str:
+    """The margin, and the narrower interval that must lie inside it."""
+    margin, points, narrow = whole.margin or 0.0, each.in_points, each.found.narrow
+    size = f"±{margin * 100:g} points" if points else f"±{margin:g}"
+    if narrow is None:
+        return f"equivalent within {size}"
+    level = f"{round(narrow.level * 100, 1):g} %"
+    return f"equivalent within {size} ({level} interval {bracket(narrow, points, digits=digits_of(narrow))})"
+
+
+def _yet(each: Compared) -> str:
+    """That a difference which does not matter is there all the same."""
+    return f", yet {each.letter} is clearly {each.apart}" if each.apart in ("better", "worse") else ""
 
 
 def _turned(interval: Interval | None, value: float) -> Interval | None:

@@ -80,7 +80,7 @@ def paired(
         return _paired(nothing, None, None, "none", (wins, n, losses), 0.0)
     binary = bool(np.isin(first, (0, 1)).all() and np.isin(second, (0, 1)).all())
     found = units(gap, np.ones_like(gap), gap**2, clusters=clusters)
-    wide, narrow = (level, 2 * level - 1)
+    wide, narrow = (level, round(2 * level - 1, 12))
     if binary and _of_one_mind(found):
         won, lost = (int(found.counts[found.column(0) * side > 0].sum()) for side in (1, -1))
         intervals = [

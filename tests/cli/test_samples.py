@@ -20,7 +20,7 @@ def run(cli, recorded):
         (["--id", "third"], ["third"]),
         (["--id", "third", "--failed"], []),
         (["--limit", "2"], ["first", "second"]),
-        (["--wrong", "--failed"], []),
+        (["--wrong", "--failed"], ["second", "fourth"]),
     ],
 )
 def test_filters(run, filters, ids):
@@ -78,8 +78,53 @@ def test_the_reason_of_a_failure_is_never_cut(cli, recorded):
     cli("run", "task.yaml", "--max-failures", "1")
     detail = cli("samples", "--json").lines[0]["failures"][0]["detail"]
     assert len(detail) > 80
-    assert detail in cli("samples", "--failed").out
-    assert detail in cli("samples", "--id", "a").out
+    for how in (["--failed"], ["--id", "a"]):
+        shown = cli("samples", *how).out
+        assert "".join(detail.split()) in "".join(shown.split())
+        failed = shown[shown.index("  failed (") :].splitlines()
+        assert all(len(line) <= 80 for line in failed)
+        assert all(line.startswith("      ") for line in failed[1:])
+
+
+def test_lines_of_a_stack_stay_lines(cli, recorded):
+    from assay.cli.samples import _lines
+    from assay.engine.evidence import Evidence, NamedFailure
+    from assay.types import Failure
+
+    failure = Failure(stage="score", kind="code", detail="ValueError: no\n  line 3, in score\n  line 4, in more")
+    entry = Evidence(
+        sample_id="a",
+        trial=0,
+        sample={"sample_id": "a", "reply": "yes"},
+        output="yes",
+        trace=None,
+        calls=[],
+        scores={},
+        failures=(NamedFailure(scorer="mine", failure=failure),),
+    )
+    assert [line for line, _ in _lines(entry, "reply")] == [
+        "sample a",
+        "  → yes",
+        "  failed (code) in mine: ValueError: no",
+        "        line 3, in score",
+        "        line 4, in more",
+    ]
+
+
+def test_the_votes_of_a_panel_are_a_table(cli, project):
+    met = {"explanation": "It says please.", "criterion_status": "MET"}
+    project.write("kind.jsonl", [{"reply": met}])
+    project.write("mute.jsonl", [{"reply": "hm"}])
+    project.write("rubric.yaml", "- {name: polite, requirement: Is polite.}")
+    project.write("essays/one.txt", "Please come in.")
+    cli("grade", "rubric.yaml", "essays", "--judge", "scripted/kind.jsonl", "--judge", "scripted/mute.jsonl")
+    shown = cli("samples", "--id", "one.txt").out
+    lines = shown[shown.index("    votes:") :].splitlines()
+    assert lines[1].split() == ["criterion", "judge", "vote", "reason"]
+    assert lines[2].split(maxsplit=3) == ["polite", "scripted…d.jsonl", "MET", "It says please."]
+    assert "failed (parse)" in lines[3]
+    assert "{" not in "".join(lines[1:4])
+    assert all(len(line) <= 80 for line in lines[:5])
 
 
 def test_a_line_of_json_has_the_documented_fields(run):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -358,6 +358,10 @@ class Spending:
     usage: Usage
     cost_usd: Decimal | None
 
+    def __add__(self, other: Spending) -> Spending:
+        cost = None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd
+        return replace(self, n_calls=self.n_calls + other.n_calls, usage=self.usage + other.usage, cost_usd=cost)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
@@ -391,56 +395,3 @@ class RunReport:
         """All that the run cost; None when a price was unknown."""
         costs = [spent.cost_usd for spent in self.spending]
         return None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyVerdict:
-    """Whether one rule of a policy holds of the numbers, and why."""
-
-    key: str
-    rule: str
-    passed: bool
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
-    """How a value varied over repeated runs; undefined ones are left out of it, `n` counts the others."""
-
-    mean: float | None
-    std_dev: float | None
-    min: float | None
-    max: float | None
-    n: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repeatability:
-    """The same specification run several times: the spread of each value, and the share of samples scored alike."""
-
-    runs: tuple[str, ...]
-    values: Mapping[str, Spread]
-    agreement: Mapping[str, MetricValue]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpecificationReport:
-    """What came of one specification of an evaluation: its run, or why there is none."""
-
-    key: str
-    task: str
-    model: str | None = None
-    report: RunReport | None = None
-    error: str | None = None
-    policies: tuple[PolicyVerdict, ...] = ()
-    repeatability: Repeatability | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationReport:
-    """All specifications of an evaluation, and what its policies say of them."""
-
-    key: str
-    display_name: str
-    specifications: tuple[SpecificationReport, ...]
-    policies: tuple[PolicyVerdict, ...] = ()

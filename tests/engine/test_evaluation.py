@@ -33,10 +33,12 @@ def test_specifications_that_share_a_model_come_after_each_other(steps, groups):
 def test_the_progress_of_several_runs_is_one():
     heard = []
     together = _Together(heard.append)
+    together.expect(30)
     together.of("a")(Progress(done=3, failed=1, total=10, in_flight=2, cost_usd=Decimal("0.5")))
     together.of("b")(Progress(done=4, failed=0, total=20, cached=2, in_flight=1, waiting="for b"))
     assert heard[-1] == Progress(
         done=7, failed=1, total=30, cached=2, in_flight=3, cost_usd=Decimal("0.5"), waiting="for b"
     )
+    together.over("b")
     together.of("c")(Progress(done=0, failed=0))
-    assert heard[-1].total is None
+    assert (heard[-1].in_flight, heard[-1].waiting, heard[-1].total) == (2, "", 30)

@@ -23,7 +23,8 @@ from assay.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from assay.types import EvaluationReport, RunReport
+    from assay.results import EvaluationReport
+    from assay.types import RunReport
 
 
 @click.command("run")

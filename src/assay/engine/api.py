@@ -15,13 +15,14 @@ from assay.engine.result import Result
 from assay.engine.session import run_task
 from assay.errors import Problem, SpecError
 from assay.registry import Registry
+from assay.results import EvaluationReport
 from assay.spec.definitions import Definitions
 from assay.spec.environment import environment_of
 from assay.spec.generator import GeneratedDataset
 from assay.spec.nearest import listing, nearest
 from assay.spec.project import project_folder
 from assay.store.store import default_location, open_store
-from assay.types import EvaluationReport, RunReport
+from assay.types import RunReport
 
 if TYPE_CHECKING:
     from assay.engine.generate import Generated

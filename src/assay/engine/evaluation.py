@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from assay.engine.budget import Purse
 from assay.engine.datasets import result_dataset
-from assay.engine.live_run import in_event_loop
+from assay.engine.live_run import count_cells, in_event_loop
 from assay.engine.policy import verdicts, verdicts_of
 from assay.engine.prepare import Plan
 from assay.engine.progress import Listener, Progress
@@ -17,10 +17,11 @@ from assay.engine.repeatability import repeatability
 from assay.engine.session import answer_task, how_to_go_on, run_task
 from assay.engine.specifications import Prepared, Step, plan_again, prepare_step
 from assay.errors import AssayError, Interrupted, SpecError
+from assay.results import EvaluationReport, SpecificationReport
 from assay.spec import LoadedDataset
 from assay.store import runs
 from assay.store.store import Store
-from assay.types import EvaluationReport, RunReport, SpecificationReport
+from assay.types import RunReport
 
 
 @dataclass(slots=True)
@@ -89,6 +90,8 @@ class Evaluating:
         """Ask the models: specifications that share one come after each other, so that its limits hold."""
         limit = self._prepared.options.max_cost
         purse = None if limit is None else Purse(limit)
+        counts = await asyncio.to_thread(lambda: [len(step.repeats) * count_cells(plan) for step, plan in live])
+        self._listener.expect(sum(counts))
         await asyncio.gather(*(self._chain(chain, purse) for chain in chains(live)))
 
     async def _chain(self, chain: Sequence[tuple[Step, Plan]], purse: Purse | None) -> None:
@@ -96,12 +99,15 @@ class Evaluating:
             outcome = self._outcomes[step.key]
             for repeat in step.repeats:
                 again = plan_again(plan, repeat)
+                part = f"{step.key}/{repeat}"
                 try:
-                    listener = self._listener.of(f"{step.key}/{repeat}")
+                    listener = self._listener.of(part)
                     outcome.reports.append(await answer_task(again, self._store, listener=listener, purse=purse))
                 except AssayError as error:
                     outcome.error = str(error)
                     break
+                finally:
+                    self._listener.over(part)
 
     def _report(self) -> EvaluationReport:
         run = self._prepared.run
@@ -137,6 +143,7 @@ class Evaluating:
             if report is None
             else verdicts_of(self._prepared.run.policies, evaluation, step.repeats_of or step.key, report),
             repeatability=repeatability(self._store, made) if step.runs > 1 and len(made) > 1 else None,
+            repeats=step.repeats_of,
         )
 
 
@@ -168,6 +175,16 @@ class _Together:
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
         self._parts: dict[str, Progress] = {}
+        self._total: int | None = None
+
+    def expect(self, n: int) -> None:
+        """Say how much more there is to do in all."""
+        self._total = n + sum(part.done for part in self._parts.values())
+
+    def over(self, key: str) -> None:
+        """One of the runs is over: nothing of it is in flight any more."""
+        if key in self._parts:
+            self._parts[key] = replace(self._parts[key], in_flight=0, waiting="")
 
     def of(self, key: str) -> Listener:
         """A listener for one of the runs."""
@@ -180,13 +197,12 @@ class _Together:
 
     def _sum(self) -> Progress:
         parts = list(self._parts.values())
-        totals = [part.total for part in parts]
         costs = [part.cost_usd for part in parts if part.cost_usd is not None]
         return Progress(
             done=sum(part.done for part in parts),
             failed=sum(part.failed for part in parts),
             resumed=sum(part.resumed for part in parts),
-            total=None if None in totals else sum(total for total in totals if total is not None),
+            total=self._total,
             cached=sum(part.cached for part in parts),
             in_flight=sum(part.in_flight or 0 for part in parts),
             cost_usd=sum(costs, Decimal(0)) if costs else None,

@@ -154,7 +154,7 @@ async def _watch(
 ) -> None:
     """Tell the listener how things stand, and the store that we live."""
     resumed = engine.done
-    total = await asyncio.to_thread(_count, plan)
+    total = await asyncio.to_thread(count_cells, plan)
     tick = 0
     while True:
         await asyncio.sleep(TICK_S)
@@ -175,6 +175,7 @@ async def _watch(
             await asyncio.to_thread(runs.beat, store, record.no)
 
 
-def _count(plan: Plan) -> int:
+def count_cells(plan: Plan) -> int:
+    """How many cells a plan has: every sample as often as there are trials."""
     trials = plan.trials.num_trials if plan.trials is not None else 1
     return trials * sum(len(batch) for batch in batches_of(plan))

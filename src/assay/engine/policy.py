@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from assay.engine.numbers import addressed
 from assay.engine.rules import find_values, holds
+from assay.results import PolicyVerdict
 from assay.spec.evaluation import Policy, Rule, Scope
 from assay.spec.nearest import nearest
-from assay.types import MetricValue, PolicyVerdict, RunReport
+from assay.types import MetricValue, RunReport
 
 Reports = Mapping[str, RunReport]
 """Finished runs by the keys of their specifications."""

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean, stdev
 
 from assay.engine.numbers import addressed
+from assay.results import Repeatability, Spread
 from assay.stats.interval import ratio
 from assay.store import evidence, runs
 from assay.store.store import Store
-from assay.types import MetricValue, Repeatability, RunReport, Spread
+from assay.types import MetricValue, RunReport
 
 
 def repeatability(store: Store, reports: Sequence[RunReport]) -> Repeatability:

@@ -11,17 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.report.document import run_document, value_document
-from assay.report.table import Trimmed
-from assay.report.text import clean, interval, number
-from assay.types import (
-    EvaluationReport,
-    MetricReport,
-    MetricValue,
-    PolicyVerdict,
-    Repeatability,
-    RunReport,
-    SpecificationReport,
-)
+from assay.report.table import Trimmed, spending_lines
+from assay.report.text import clean, interval, number, remark
+from assay.results import EvaluationReport, PolicyVerdict, Repeatability, SpecificationReport
+from assay.types import CallPurpose, MetricReport, MetricValue, RunReport, ScorerReport, Spending
 
 VALUES_SHOWN = 4
 """Of a scorer with many values the table shows the first ones; `assay show RUN` has all."""
@@ -73,10 +66,12 @@ def evaluation_table(report: EvaluationReport) -> RenderableType:
         if each.error is not None:
             words = Text.assemble(("failed ", "bold red"), f"{clean(each.key, width=40)}: {_first_line(each.error)}")
             parts.append(words)
+    parts += [*_caveats(report)]
     parts += [_spread_table(each.key, each.repeatability) for each in report.specifications if each.repeatability]
     ids = ", ".join(f"{clean(each.key, width=40)} {each.report.run}" for each in report.specifications if each.report)
     if ids:
         parts.append(Text(f"\nDetails by `assay show RUN`: {ids}", style="dim"))
+    parts += [*_money(report)]
     if report.policies:
         parts += [Text("\nPolicies", style="bold"), *_policy_lines(report.policies)]
     return Group(*parts)
@@ -119,6 +114,9 @@ def _add(table: Table, each: SpecificationReport) -> None:
         first = False
     if first:
         table.add_row(name, model, Text("no metrics", style="dim"))
+    more = sum(max(0, len(_values(scorer)) - VALUES_SHOWN) for scorer in _scoring(each.report))
+    if more:
+        table.add_row("", "", Text(f"(+{more} more)", style="dim"))
     state = _state(each.report)
     if state:
         table.add_row("", "", Text(state, style="yellow"))
@@ -126,17 +124,48 @@ def _add(table: Table, each: SpecificationReport) -> None:
 
 def _state(report: RunReport) -> str:
     failed = f"{report.n_failed:,} with failures" if report.n_failed else ""
+    cut = f"{report.n_cut:,} cut off" if report.n_cut else ""
     status = "" if report.status == "completed" else report.status
-    return ", ".join(filter(None, (status, failed)))
+    return ", ".join(filter(None, (status, failed, cut)))
 
 
 def headline(report: RunReport) -> Iterator[tuple[str, MetricValue]]:
     """The values that sum a run up: the first few of each scorer that scores."""
-    scorers = [scorer for scorer in report.scorers if scorer.purpose == "score"]
+    scorers = _scoring(report)
     for scorer in scorers:
-        values = [(metric, *entry) for metric in scorer.metrics for entry in metric.result.values.items()]
-        for metric, name, value in values[:VALUES_SHOWN]:
+        for metric, name, value in _values(scorer)[:VALUES_SHOWN]:
             yield _label(name, metric, scorer.display_name or scorer.key, alone=len(scorers) == 1), value
+
+
+def _scoring(report: RunReport) -> list[ScorerReport]:
+    return [scorer for scorer in report.scorers if scorer.purpose == "score"]
+
+
+def _values(scorer: ScorerReport) -> list[tuple[MetricReport, str, MetricValue]]:
+    return [(metric, name, value) for metric in scorer.metrics for name, value in metric.result.values.items()]
+
+
+def _caveats(report: EvaluationReport) -> Iterator[RenderableType]:
+    """What a reader must know about the numbers above: where to beware of them, or why they are undefined."""
+    said: dict[str, list[str]] = {}
+    for each in report.specifications:
+        for label, value in headline(each.report) if each.report is not None else ():
+            note = remark(value)
+            if note and note != "none":
+                said.setdefault(note, []).append(f"{each.key} {label}")
+    for note, where in said.items():
+        yield Text(f"{clean(note)}: {clean(', '.join(where), width=300)}", style="dim")
+
+
+def _money(report: EvaluationReport) -> Iterator[RenderableType]:
+    """What all specifications cost together, by model and purpose."""
+    paid: dict[tuple[str, CallPurpose], Spending] = {}
+    for each in report.specifications:
+        # a repetition shows the run of the specification that it repeats: it is paid for only once
+        for spent in each.report.spending if each.report is not None and not each.repeats else ():
+            before = paid.get((spent.model, spent.purpose))
+            paid[spent.model, spent.purpose] = spent if before is None else before + spent
+    yield from (Text(line, style="dim") for line in spending_lines(list(paid.values())))
 
 
 def _label(name: str, metric: MetricReport, scorer: str, *, alone: bool) -> str:

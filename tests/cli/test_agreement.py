@@ -169,6 +169,16 @@ def test_a_judge_that_gives_labels_is_held_against_the_true_ones(project):
     assert found["judges"]["judge"]["values"]["kappa"]["value"] == 0.75
 
 
+def test_labels_of_other_answers_than_those_of_the_run_are_refused(judged):
+    judged.write(
+        "people.csv", "sample_id,criterion,label,sample.text\na,polite,MET,Hello there\nb,polite,MET,Come in\n"
+    )
+    outcome = judged.assay("agreement", "--labels", "people.csv")
+    assert outcome.code == 2
+    assert "shows other answers than run" in outcome.err
+    assert "1 of 2 labelled samples: b." in outcome.err
+
+
 def test_a_run_without_votes_is_refused(project):
     project.write("data.jsonl", [{"question": "q", "output": "yes", "answer": "yes"}])
     scorer = 'scorers: [{type: string_equals, ground_truth: "{{ sample.answer }}", value: "{{ sample.output }}"}]'

@@ -109,6 +109,7 @@ def _of_table(path: Path, truth: str | None, labels: Path | None) -> _Found:
 
 
 def _of_run(run: str | None, location: str | None, labels: Path | None) -> _Found:
+    from assay.engine.calibrate import refuse_other_answers
     from assay.engine.run_votes import latest_judged, votes_of_run
     from assay.engine.votes import add_labels
     from assay.store.runs import find
@@ -116,7 +117,10 @@ def _of_run(run: str | None, location: str | None, labels: Path | None) -> _Foun
     store = find_store(location)
     record = latest_judged(store) if run is None else find(store, run)
     voted = votes_of_run(store, record)
-    notes = [] if labels is None else add_labels(voted.ballots, labels, failed=voted.failed)
+    notes = []
+    if labels is not None:
+        notes = add_labels(voted.ballots, labels, failed=voted.failed)
+        refuse_other_answers(store, record, labels)
     # scores beside the truth of the task say nothing about other people's labels
     scores = voted.scores if labels is None else {}
     return _Found(

@@ -107,8 +107,8 @@ def refuse_other_answers(store: Store, record: RunRecord, path: Path) -> None:
     if other:
         raise SpecError(
             f"{path} shows other answers than run {record.id} has, of {len(other):,} of {len(rows):,} labelled samples"
-            f": {listing(other)}. What people said of those answers says nothing of these: calibrate the run they were "
-            "drawn from, or draw new ones with --suggest"
+            f": {listing(other)}. What people said of those answers says nothing of these: name the run they were "
+            "drawn from, or draw new ones with calibrate --suggest"
         )
 
 

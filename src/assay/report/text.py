@@ -48,14 +48,15 @@ def counted(n: int, thing: str) -> str:
 def number(value: float | None) -> str:
     """A value with as many digits as people compare.
 
-    >>> number(0.825), number(12.3456), number(1234567.0), number(-1e-9), number(None)
-    ('0.825', '12.35', '1.235e+06', '0.000', 'undefined')
+    >>> number(0.825), number(12.3456), number(1234567.0), number(-1e-9), number(1 + 1e-9), number(None)
+    ('0.825', '12.35', '1.235e+06', '0.000', '1.000', 'undefined')
     """
     if value is None:
         return UNDEFINED
-    if abs(value) <= 1:
+    rounded = round(value, 3)
+    if abs(rounded) <= 1:
         # adding 0.0 turns -0.0 into 0.0
-        return f"{round(value, 3) + 0.0:.3f}"
+        return f"{rounded + 0.0:.3f}"
     return f"{value:.4g}"
 
 

@@ -367,7 +367,8 @@ class Spending:
 class RunReport:
     """A run and its numbers; `excluded` counts the samples that each action took out of the metrics.
 
-    `n_cut` counts the answers that ended at the limit of their length.
+    `n_cut` counts the answers that ended at the limit of their length. Where a postprocessor makes several rows of a
+    sample, `n_samples` counts the rows, and `n_sources` the samples that they come from.
     """
 
     run: str
@@ -384,6 +385,7 @@ class RunReport:
     display_name: str | None = None
     excluded: Mapping[str, int] = field(default_factory=dict)
     n_cut: int = 0
+    n_sources: int | None = None
 
     @property
     def usage(self) -> Usage:

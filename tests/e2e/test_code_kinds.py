@@ -90,6 +90,8 @@ def test_rows_of_one_sample_are_scored_apart_and_count_as_one_cluster(live, loop
     assert done.code == 0, done.err
     assert loopback.stats()["served"] == 20 * trials
     assert (done.json["n_samples"], done.json["n_failed"]) == (19 * 3 + 1, 1)
+    assert done.json["n_sources"] == 20
+    assert "58 rows of 20 samples" in project.assay("show").out
     first, second = done.json["scorers"]
     value = first["metrics"][0]["values"]["accuracy"]
     assert (value["n"], value["clusters"]) == (57, 19)

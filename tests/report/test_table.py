@@ -144,3 +144,19 @@ def test_a_long_remark_stands_once_below_the_table():
     rows = lines(report({"a": value(caveat=why), "b": value(caveat=why), "c": value(caveat="x" * 30)}), 100)
     assert [row.split("wilson")[1] for row in rows if "wilson" in row] == ["; (1)", "; (1)", "; (2)"]
     assert rows[-2:] == [f"(1) {why}", f"(2) {'x' * 30}"]
+
+
+def test_rows_made_of_samples_are_called_rows():
+    assert "· 7 rows of 5 samples\n" in shown(report(n_samples=7, n_sources=5, n_failed=0, failures={}))
+
+
+def test_a_system_task_has_no_samples_to_count():
+    found = MetricReport(
+        key="evidence", type="system_task", result=MetricResult(values={"days_left": replace(value(), n=0)})
+    )
+    made = several(found)
+    scorer = replace(made.scorers[0], type="system_task", n_scored=0, n_failed=0)
+    text = shown(replace(made, n_samples=0, n_failed=0, failures={}, scorers=(scorer,)))
+    assert "sample" not in text
+    assert "scored" not in text
+    assert " 0\n" not in text

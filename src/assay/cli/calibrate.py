@@ -61,6 +61,7 @@ def command(
       assay calibrate 3f2a --labels people.csv --metric score_mean --json
     """
     from assay.engine.calibrate import calibrate_run, suggest_labels, write_suggestions
+    from assay.report.text import counted
     from assay.store.runs import find
 
     opened = find_store(store)
@@ -70,7 +71,8 @@ def command(
         chosen = suggest_labels(opened, record, suggest, metric=metric, seed=seed)
         write_suggestions(labels, chosen, force=force)
         click.echo(
-            f"wrote {len(chosen):,} samples to {labels}: fill in the column label, then run this without --suggest"
+            f"wrote {counted(len(chosen), 'sample')} to {labels}: "
+            "fill in the column label, then run this without --suggest"
         )
         return
     found = calibrate_run(opened, record, labels, metric=metric, level=level)

@@ -52,6 +52,7 @@ def conclude(
         display_name=loaded.task.display_name,
         trials=trials,
         n_samples=evidence.count_samples(store, rows_of, trials=trials, fanout=fanout),
+        n_sources=None if fanout == 1 else evidence.count_sources(store, rows_of, trials=trials, fanout=fanout),
         n_failed=evidence.count_failed_samples(store, rows_of, trials=trials, fanout=fanout),
         n_cached=n_cached,
         scorers=scorers,

@@ -18,6 +18,7 @@ from assay.engine.record import Recorder
 from assay.engine.whole import answered_samples, in_pages, score_whole, stored_rows
 from assay.errors import SpecError
 from assay.registry import Registry
+from assay.report.text import counted
 from assay.spec import LoadedTask, load_task
 from assay.spec.source import problem_in
 from assay.store import evidence, runs
@@ -46,7 +47,7 @@ def rescore(
     repeated = loaded.task.definition.trials
     before = orjson.loads(record.spec)
     if _trials(before) != (repeated.num_trials if repeated else 1):
-        raise SpecError(f"run {record.id} has {_trials(before)} trials a sample, the task another number")
+        raise SpecError(f"run {record.id} has {counted(_trials(before), 'trial')} a sample, the task another number")
     if _fans_out(before) != (fanout_of(loaded) > 1):
         raise SpecError(f"only one of run {record.id} and the task has a postprocessor: their rows are not the same")
     _refuse_changed_judges(loaded, record, before)

@@ -10,7 +10,7 @@ from assay.engine.evidence import evidence_of
 from assay.engine.numbers import addressed
 from assay.errors import SpecError
 from assay.report.document import run_document
-from assay.report.text import number
+from assay.report.text import counted, number
 from assay.store.runs import find
 from assay.store.store import open_store
 from assay.types import MetricValue, RunReport
@@ -55,7 +55,7 @@ class Result:
 
     def __repr__(self) -> str:
         report = self.report
-        parts = [report.status, f"{report.n_samples:,} sample{'s' if report.n_samples != 1 else ''}"]
+        parts = [report.status, counted(report.n_samples, "sample")]
         if report.n_failed:
             parts.append(f"{report.n_failed:,} with failures")
         numbers = [f"{address} {number(value.value)}" for address, value in self.metrics.items()]

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.report.document import value_document
-from assay.report.text import clean, interval, remark
+from assay.report.text import clean, counted, interval, remark
 from assay.stats.audit import Finding
 from assay.stats.noise import Noise
 
@@ -61,12 +61,13 @@ class AuditPlan:
 
     def __str__(self) -> str:
         if self.calls == 0:
-            return f"{self.n_items:,} texts: every reply is there already, nothing is left to ask or pay"
+            return f"{counted(self.n_items, 'text')}: every reply is there already, nothing is left to ask or pay"
         money = "price unknown"
         if self.cost_usd is not None:
             low, expected, high = self.cost_usd
             money = "free of charge" if high == 0 else f"about ${expected:.4f} (${low:.4f} to ${high:.4f})"
-        return f"{self.n_items:,} texts: {self.calls:,} calls to make, {self.cached:,} already paid for; {money}"
+        calls = f"{counted(self.calls, 'call')} to make, {self.cached:,} already paid for"
+        return f"{counted(self.n_items, 'text')}: {calls}; {money}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +133,9 @@ def audit_table(result: AuditResult) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    parts: list[RenderableType] = [Text(f"audit of {clean(result.target, width=50)} · {result.n_items:,} texts")]
+    parts: list[RenderableType] = [
+        Text(f"audit of {clean(result.target, width=50)} · {counted(result.n_items, 'text')}")
+    ]
     for judge, probes in result.judges.items():
         parts += _judge_parts(judge, probes)
     shown = dict.fromkeys(name for probes in result.judges.values() for name in probes)

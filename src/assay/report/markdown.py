@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from assay.report.gate import Gate
-from assay.report.text import clean, interval, number, remark
+from assay.report.text import clean, counted, interval, number, remark
 from assay.types import RunReport
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~@-])")
@@ -23,7 +23,7 @@ def gate_markdown(gate: Gate) -> str:
     against = f" against run `{gate.baseline}`" if gate.baseline else ""
     failed = f", {report.n_failed:,} with failures" if report.n_failed else ""
     state = "" if report.status == "completed" else f" (**{report.status}**)"
-    lines += [f"Run `{report.run}`{state}{against}: {report.n_samples:,} samples{failed}.", ""]
+    lines += [f"Run `{report.run}`{state}{against}: {counted(report.n_samples, 'sample')}{failed}.", ""]
     lines += ["| | rule | |", "|---|---|---|"]
     lines += [
         f"| {'✅' if check.passed else '❌'} | {plain(check.rule)} | {plain(check.reason)} |" for check in gate.checks

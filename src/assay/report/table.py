@@ -19,6 +19,8 @@ IDS_SHOWN = 8
 LONGEST_REMARK = 24
 """What is longer stands once below the table, with a number in its place."""
 EMPTY = "(empty)"
+SYSTEM = "system_task"
+"""The type of what looks at a system and scores no samples."""
 
 
 def run_table(report: RunReport) -> RenderableType:
@@ -39,7 +41,8 @@ def _head(report: RunReport) -> Iterator[str]:
     title = escape(clean(report.display_name or report.task, width=60))
     model = f" · {escape(clean(report.model, width=40))}" if report.model else ""
     yield f"[bold]{title}[/bold]{model}"
-    counts = [f"{report.n_samples:,} sample{'s' if report.n_samples != 1 else ''}"]
+    # a system task has none
+    counts = [samples_of(report)] if report.n_samples else []
     if report.n_failed:
         kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(report.failures.items()))
         counts.append(f"[yellow]{report.n_failed:,} with failures ({kinds})[/yellow]")
@@ -51,7 +54,14 @@ def _head(report: RunReport) -> Iterator[str]:
     if report.n_cached:
         counts.append(f"{report.n_cached:,} reused")
     status = "" if report.status == "completed" else f" · [red]{report.status}[/red]"
-    yield f"run {report.run} · {' · '.join(counts)}{status}"
+    yield f"{' · '.join([f'run {report.run}', *counts])}{status}"
+
+
+def samples_of(report: RunReport) -> str:
+    """How many samples a run has, or how many rows were made of them."""
+    if report.n_sources is None:
+        return counted(report.n_samples, "sample")
+    return f"{counted(report.n_samples, 'row')} of {counted(report.n_sources, 'sample')}"
 
 
 def spending_lines(spending: Sequence[Spending]) -> Iterator[str]:
@@ -65,10 +75,8 @@ def spending_lines(spending: Sequence[Spending]) -> Iterator[str]:
 
 def _scorer_table(scorer: ScorerReport) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim", title_justify="left")
-    failed = f", {scorer.n_failed:,} failed" if scorer.n_failed else ""
-    excluded = f", {scorer.n_excluded:,} excluded" if scorer.n_excluded else ""
     name = clean(scorer.display_name or scorer.key, width=40)
-    head = Text.assemble("\n", (name, "bold cyan"), (f"  {scorer.n_scored:,} scored{failed}{excluded}", "dim"))
+    head = Text.assemble("\n", (name, "bold cyan"), (f"  {_counts(scorer)}", "dim"))
     table.add_column("", overflow="fold", min_width=10, max_width=34)
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column(_level_title(scorer), justify="left", no_wrap=True)
@@ -81,6 +89,13 @@ def _scorer_table(scorer: ScorerReport) -> RenderableType:
     below = (Text(f"({mark}) {clean(note)}", style="dim") for note, mark in notes.items())
     told = (Text(f"note: {clean(note)}", style="yellow") for note in (scorer.detail or {}).get("warnings", ()))
     return Group(head, shown, *below, *_disputes(scorer), *told)
+
+
+def _counts(scorer: ScorerReport) -> str:
+    """How many samples were scored; nothing where a number is of no samples at all."""
+    parts = {"scored": scorer.n_scored, "failed": scorer.n_failed, "excluded": scorer.n_excluded}
+    shown = [f"{n:,} {what}" for what, n in parts.items() if n or (what == "scored" and scorer.type != SYSTEM)]
+    return ", ".join(shown)
 
 
 def _heading(metric: MetricReport, metrics: Sequence[MetricReport]) -> str | None:
@@ -185,7 +200,8 @@ def _add_values(table: Table, values: Mapping[str, MetricValue], indent: str, no
             Text(f"{indent}{clean(name) or EMPTY}"),
             Text(number(value.value), style=style),
             Text("" if value.value is None else interval(value.interval)),
-            Text(f"{value.n:,}"),
+            # a number that no sample led to is of a system task
+            Text(f"{value.n:,}" if value.n or value.value is None else ""),
             shown,
         )
 

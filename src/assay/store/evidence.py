@@ -100,6 +100,13 @@ def count_samples(store: Store, run_no: int, *, trials: int = 1, fanout: int = 1
     return _count(store, select(counted).select_from(samples).where(_within(samples.c.id, run_no)))
 
 
+def count_sources(store: Store, run_no: int, *, trials: int, fanout: int) -> int:
+    """How many samples the stored rows come from, when each may have become several."""
+    position = (samples.c.id - bounds(run_no)[0]).op(">>")(STEP.bit_length() - 1)
+    counted = func.count(func.distinct(position.op("/")(trials * fanout)))
+    return _count(store, select(counted).select_from(samples).where(_within(samples.c.id, run_no)))
+
+
 def count_failed_samples(store: Store, run_no: int, *, trials: int = 1, fanout: int = 1) -> int:
     """How many samples have at least one failure."""
     counted = func.count(func.distinct(_sample_of(failures.c.id, run_no, trials, fanout)))

@@ -2,7 +2,8 @@
 
 AssayError                  something a person can act on; the command line prints it, never a traceback
 ├── SpecError               a file, flag or argument is wrong: fix it and run again (exit code 2)
-│   └── MissingExtra        an optional part is not installed; the message holds the command
+│   ├── MissingExtra        an optional part is not installed; the message holds the command
+│   └── NotGenerated        a dataset must be generated first
 ├── RunError                the run could not go on; what was finished is kept (exit code 3)
 │   ├── StoreError          the store cannot be opened, read or written
 │   └── TemplateFailure     a template gave no result for one sample; others go on
@@ -75,6 +76,10 @@ class MissingExtra(SpecError):
     def __init__(self, extra: str, needed_for: str) -> None:
         self.extra = extra
         super().__init__(f"{needed_for} needs an optional part: pip install 'assay[{extra}]'")
+
+
+class NotGenerated(SpecError):
+    """The rows of a generated dataset are not there yet."""
 
 
 class RunError(AssayError):

@@ -381,3 +381,40 @@ def test_one_limit_holds_for_all_specifications_together(evaluation, project, lo
     spent = sum(result["cost_usd"] for result in shown.json["results"])
     assert 0 < spent <= 0.45
     assert "partial" in {result["status"] for result in shown.json["results"]}
+
+
+def test_a_task_and_an_evaluation_may_be_run_by_their_keys(project):
+    samples = "{source: {type: inline_samples, samples: [{a: x}]}}"
+    scorer = '[{type: contains, value: "{{ sample.a }}", substring: x}]'
+    task = f"key: mine\ndisplay_name: Mine\ndefinition: {{dataset: {samples}, scorers: {scorer}}}\n"
+    project.write("tasks/task.yaml", task)
+    project.write("e.yaml", "key: ours\ndisplay_name: Ours\ntask_specifications: [{task_key: mine}]\n")
+    assert project.assay("run", "mine", "--json").json["task"] == "mine"
+    assert project.assay("run", "ours", "--json").json["evaluation"] == "ours"
+    assert project.assay("plan", "ours").code == 0
+    shown = project.assay("run", "yours")
+    assert shown.code == 2
+    assert "there is no file yours" in shown.err
+
+
+def test_a_plan_goes_on_where_rows_are_not_generated_yet(project):
+    project.write(
+        "run.yaml",
+        """
+dataset_generators:
+  - key: g
+    display_name: G
+    definition: {dataset: {type: empty, num_samples: 2}, synthesizers: [{type: template, template: x}]}
+datasets: [{key: d, display_name: D, generator_specification: {dataset_generator_key: g, num_samples: 2}}]
+tasks:
+  - key: t
+    display_name: T
+    definition: {dataset: {key: d}, scorers: [{type: contains, value: "{{ sample.text }}", substring: x}]}
+evaluation: {key: e, display_name: E, task_specifications: [{task_key: t}]}
+""",
+    )
+    shown = project.assay("plan", "run.yaml")
+    assert shown.code == 0, shown.err
+    assert "rows to be" in shown.out
+    assert project.assay("run", "run.yaml").code == 0
+    assert "asks no model" in project.assay("plan", "run.yaml").out

@@ -119,6 +119,29 @@ def money(ctx: click.Context | None, parameter: click.Parameter | None, text: st
     return amount
 
 
+def named_file(named: Path) -> Path:
+    """The file itself, or the task or evaluation of the project that has this key."""
+    if named.exists() or named.suffix or len(named.parts) != 1:
+        return named
+    from assay.errors import SpecError
+    from assay.spec import Document, kind_of, project_folder
+    from assay.spec.load import read_document
+    from assay.spec.lookup import find_document
+
+    def read(path: Path) -> Document:
+        return read_document(path, strict=False)
+
+    for kind in ("task", "evaluation"):
+        try:
+            file = find_document(kind, str(named), project_folder(Path.cwd() / "_"), read).path
+        except SpecError:
+            continue
+        # what a run file defines has no file of its own
+        if kind_of(read(file).data) == kind:
+            return file
+    return named
+
+
 def set_by_hand() -> frozenset[str]:
     """The options that stand on the command line, as opposed to those that have their defaults."""
     context = click.get_current_context()

@@ -12,9 +12,9 @@ from assay.cli.options import (
     config_values,
     console,
     json_option,
+    named_file,
     plugin_option,
     set_by_hand,
-    shown,
     store_option,
 )
 
@@ -55,6 +55,7 @@ def command(file: Path, *, as_json: bool, store: str | None, **given: Any) -> No
     from assay.engine.prepare import Options
 
     options = Options(store=store, **given)
+    file = named_file(file)
     if is_evaluation(file):
         plans = plan_evaluation(file, options, set_by_hand())
         _print_json({"specifications": [_document(key, plan) for key, plan in plans]}) if as_json else _show_all(plans)
@@ -80,17 +81,31 @@ def _print_json(document: Any) -> None:
 
 
 def _show_all(plans: list[tuple[str, RunPlan | None]]) -> None:
-    """Every specification, and what all of them cost together."""
+    """Every specification with its models, and what all of them cost together."""
+    from rich.table import Table
     from rich.text import Text
 
+    from assay.report.table import Trimmed
+    from assay.report.text import clean, duration
+
     terminal = console()
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("specification", "left", "model", "for", "calls", "paid", "cost", "time"):
+        right = title in ("left", "calls", "paid", "cost")
+        table.add_column(title, overflow="fold", justify="right" if right else "left", no_wrap=right)
     for key, plan in plans:
-        terminal.print(Text(f"{shown(key)}", style="bold cyan"))
+        name = Text(clean(key, width=26))
         if plan is None:
-            terminal.print("waits for the result of another specification: it cannot be planned yet\n")
+            table.add_row(name, "?", Text("waits for a result or for rows to be generated", style="yellow"))
             continue
-        _show(plan)
-        terminal.print()
+        left = f"{plan.n_cells - plan.n_done:,}"
+        if not plan.models:
+            table.add_row(name, left, Text("asks no model", style="dim"))
+        for place, model in enumerate(plan.models):
+            cost = "unknown" if model.cost_usd is None else f"${model.cost_usd[1]:.4f}"
+            row = (model.purpose, f"{model.calls:,}", f"{model.cached:,}", cost, duration(model.seconds))
+            table.add_row(*((name, left) if place == 0 else ("", "")), Text(clean(model.model, width=20)), *row)
+    terminal.print(Trimmed(table))
     costs = [plan.cost_usd for _, plan in plans if plan is not None]
     if any(cost is None for cost in costs):
         terminal.print(Text("All together: unknown, for a model has no price", style="bold"))
@@ -103,11 +118,11 @@ def _show(plan: RunPlan) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from assay.report.text import clean, duration
+    from assay.report.text import clean, counted, duration
 
     terminal = console()
     left = plan.n_cells - plan.n_done
-    terminal.print(Text(f"{clean(plan.task)}: {plan.n_cells:,} samples, {plan.n_done:,} done, {left:,} left"))
+    terminal.print(Text(f"{clean(plan.task)}: {counted(plan.n_cells, 'sample')}, {plan.n_done:,} done, {left:,} left"))
     for reason in plan.stale:
         terminal.print(Text(f"  {reason}", style="yellow"))
     if plan.precision is not None:

@@ -16,6 +16,7 @@ from assay.cli.options import (
     json_option,
     max_failures_option,
     money,
+    named_file,
     plugin_option,
     set_by_hand,
     shown,
@@ -81,7 +82,7 @@ if TYPE_CHECKING:
 @plugin_option
 @json_option
 def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, gate: bool, **given: Any) -> int:
-    """Run the task, evaluation or run file FILE and print its numbers with their intervals.
+    """Run the task, evaluation or run file FILE (or the one with that key) and print its numbers with their intervals.
 
     Results are kept in the project's store as they are made. Stopping (Ctrl-C, a crash, a power cut) loses nothing:
     the same command goes on where it stopped, and once finished reuses what it has.
@@ -99,6 +100,7 @@ def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, gate
     from assay.engine.prepare import Options
 
     options = Options(**given)
+    file = named_file(file)
     several = is_evaluation(file)
     if gate and not several:
         raise click.UsageError(f"--gate goes by the policies of a run file, and {file.name} is none; see `assay gate`")
@@ -153,10 +155,11 @@ def _print_json(document: Any) -> None:
 def verdict(report: RunReport, max_failures: float, *, name: str = "") -> int:
     """The exit code of a finished run, with a word about why it is not 0."""
     from assay.engine.api import failed_share
+    from assay.report.text import counted
 
     if report.status == "partial":
         click.echo(
-            f"{name}partial: --max-cost was reached after {report.n_samples:,} samples; "
+            f"{name}partial: --max-cost was reached after {counted(report.n_samples, 'sample')}; "
             "the same command with a higher limit (and without --fresh) goes on from there",
             err=True,
         )

@@ -7,7 +7,7 @@ from typing import Literal
 
 from assay.errors import Problem, SpecError
 from assay.spec.fields import Located
-from assay.spec.nearest import nearest
+from assay.spec.nearest import nearest_file
 
 
 def located_path(given: Located, folder: Path, root: Path | None, *, wanted: Literal["file", "folder"]) -> Path:
@@ -40,7 +40,7 @@ def _sibling(path: Path, given: Located, wanted: str) -> str | None:
         names = sorted(p.name for p in path.parent.iterdir() if (p.is_file() if wanted == "file" else p.is_dir()))
     except OSError:
         return None
-    found = nearest(path.name, names)
+    found = nearest_file(path.name, names)
     return None if found is None else str(Path(given).with_name(found))
 
 

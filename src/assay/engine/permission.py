@@ -96,7 +96,9 @@ def permit_models(codes: list[Code], connections: Iterable[Connection], options:
 
 
 def _review(codes: list[Code]) -> str:
-    places = "\n".join(f"  {_where(code)}: {code.function}" for code in codes)
+    places = "\n".join(
+        f"  {_where(code)}: {code.function}{' (may use the network)' if code.network else ''}" for code in codes
+    )
     return (
         f"Python code runs only by permission. Read it first:\n{places}\n"
         "then run again with --allow-code (or ASSAY_ALLOW_CODE=1): it runs in a sandbox, without files, "

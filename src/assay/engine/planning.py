@@ -286,8 +286,8 @@ def _cost(connection: Connection, tokens_in: Range, tokens_out: Range) -> tuple[
 
 def stale_reasons(plan: Plan, store: Store) -> list[str]:
     """What has changed since the newest run of the same task, in words."""
-    latest = runs.latest_named(store, plan.loaded.task.key)
-    if latest is None or latest.identity == plan.identity:
+    latest = runs.latest_named(store, plan.loaded.task.key, model=plan.model_name)
+    if latest is None or runs.latest_of(store, plan.identity) is not None:
         return []
     before = orjson.loads(latest.spec)
     now = orjson.loads(orjson.dumps(plan.spec, option=orjson.OPT_NON_STR_KEYS, default=str))

@@ -20,7 +20,7 @@ from assay.engine.generated import Make, Results, materialized
 from assay.engine.keys import model_keys
 from assay.engine.memory import CachePolicy
 from assay.engine.permission import CALL_S, CodeOptions, code_problems, require_permission
-from assay.errors import Place, Problem, SpecError
+from assay.errors import NotGenerated, Place, Problem, SpecError
 from assay.registry import Registry
 from assay.spec import LoadedDataset, LoadedTask, load_dataset, load_task
 from assay.spec.definitions import NOTHING, Definitions
@@ -182,7 +182,7 @@ def prepare_loaded(
     if loaded.evidence is not None:
         dataset = _no_dataset(loaded, options)
     if dataset is None and (loaded.dataset is not None or loaded.datasets):
-        raise SpecError("the dataset is not generated yet: `assay generate FILE` makes it, and so does `assay run`")
+        raise NotGenerated("the dataset is not generated yet: `assay generate FILE` makes it, and so does `assay run`")
     if dataset is None:
         raise SpecError(f'the task "{loaded.task.key}" names no dataset: add one, or give --dataset FILE')
     connections = _connections(loaded, options, definitions)

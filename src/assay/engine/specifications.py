@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from assay.engine.generated import Make, Results
 from assay.engine.keys import model_problems, unknown_model
 from assay.engine.prepare import ModelReference, Options, Plan, inspect_loaded, prepare_loaded
-from assay.errors import Problem, SpecError
+from assay.errors import NotGenerated, Problem, SpecError
 from assay.registry import Registry
 from assay.spec import LoadedTask
 from assay.spec.assemble import task_of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """A specification with its task loaded; `plan` is None while it waits for the result of another.
+    """A specification with its task loaded; `plan` is None while it waits for a result or for rows to be generated.
 
     `runs` is how often it is run; `repeats_of` is the specification that it runs again to see how much it varies.
     """
@@ -91,6 +91,8 @@ def _planned(steps: Sequence[Step], prepared: Prepared) -> tuple[Step, ...]:
     for step in steps:
         try:
             planned.append(replace(step, plan=prepare_step(step, prepared)) if step.after is None else step)
+        except NotGenerated:
+            planned.append(step)
         except SpecError as error:
             problems += _at(step.specification, error, "model_key")
     if problems:

@@ -21,6 +21,7 @@ class Code(Located):
     parameters: ClassVar[tuple[str, ...]] = ()
     least: ClassVar[int] = 1
     only_async: ClassVar[bool] = False
+    network: ClassVar[bool] = False
 
     def problems(self) -> Iterator[Problem]:
         """What can be seen to be wrong without running it."""
@@ -122,6 +123,7 @@ class InferenceCode(Code):
 
     function = "run_inference"
     parameters = ("body", "environment", "sample")
+    network = True
 
 
 class EvidenceCode(Code):
@@ -129,6 +131,7 @@ class EvidenceCode(Code):
 
     function = "compute_evidence"
     least = 0
+    network = True
 
 
 class PostprocessCode(Code):

@@ -89,9 +89,13 @@ class Checker:
         unknown = [fault for fault in faults if fault.type == "extra_forbidden"]
         near = {fault.steps: nearest(fault.field, _field_names(model, fault.error["loc"])) for fault in unknown}
         meant = {(*at[:-1], name) for at, name in near.items()}
+        already = {problem.place for problem in self.document.problems}
         for at, group in _grouped(faults).items():
             fault = group[0]
             place = (*steps, *at)
+            # what could not be read at all (a missing !include) is not wrong a second time
+            if fault.value is None and self.document.spot(place).value in already:
+                continue
             if fault.type == "extra_forbidden":
                 inside = _innermost(at[:-1], what)
                 known = _field_names(model, fault.error["loc"])

@@ -21,6 +21,22 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return by_lower[found[0]] if found else None
 
 
+def nearest_file(name: str, known: Iterable[str]) -> str | None:
+    """The file that was probably meant: an ending that is the same makes no two names alike.
+
+    >>> nearest_file("answer.jsonl", ["answers.jsonl"]), nearest_file("nope.jsonl", ["bin.jsonl"])
+    ('answers.jsonl', None)
+    """
+    stem, dot, ending = name.rpartition(".")
+    same = {each[: -len(ending) - 1]: each for each in known if dot and each.endswith(f".{ending}")}
+    found = nearest(stem, same) if dot and stem else None
+    if found is not None:
+        return same[found]
+    others = {each.partition(".")[0]: each for each in known if each not in same.values()}
+    found = nearest(name.partition(".")[0], others)
+    return None if found is None else others[found]
+
+
 def listing(names: Iterable[str], most: int = 20) -> str:
     """Names in a sentence, cut where they would not be read any more."""
     every = list(names)

@@ -137,7 +137,7 @@ class _Builder:
 def _in_words(error: yaml.MarkedYAMLError, source: Source, line: int) -> str:
     text = source.lines[line - 1] if line <= len(source.lines) else ""
     problem = str(error.problem or error.context or "")
-    if "cannot start any token" in problem and text.lstrip(" ").startswith("\t"):
+    if text.lstrip(" ").startswith("\t") and ("cannot start any token" in problem or "tab character" in problem):
         return "a tab cannot indent YAML: use spaces"
     if "{{" in text and not re.search(r"""["'|>]""", text.split("{{")[0]):
         return 'text with {{ }} must be quoted: "{{ ... }}"'

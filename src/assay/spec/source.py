@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from assay.errors import Place, Problem, SpecError
-from assay.spec.nearest import nearest
+from assay.spec.nearest import nearest_file
 
 MOST_BYTES = 16 * 1024 * 1024
 
@@ -69,7 +69,7 @@ def _decoded(content: bytes, file: str) -> str:
 
 def _sibling(path: Path) -> str | None:
     try:
-        found = nearest(path.name, sorted(p.name for p in path.parent.iterdir() if p.is_file()))
+        found = nearest_file(path.name, sorted(p.name for p in path.parent.iterdir() if p.is_file()))
     except (OSError, ValueError):
         return None
     return None if found is None else shown(path.with_name(found))

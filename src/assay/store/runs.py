@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 import orjson
-from sqlalchemy import Connection, Row, and_, or_, select, update
+from sqlalchemy import Connection, Row, and_, case, or_, select, update
 
 from assay.errors import RunError, SpecError
 from assay.store.schema import metrics, runs
@@ -160,9 +160,10 @@ def latest_of(store: Store, identity: str) -> RunRecord | None:
     return None if row is None else _record(row)
 
 
-def latest_named(store: Store, task: str) -> RunRecord | None:
-    """The newest run of a task, whatever its content."""
-    query = select(runs).where(runs.c.task == task).order_by(runs.c.no.desc()).limit(1)
+def latest_named(store: Store, task: str, *, model: str | None = None) -> RunRecord | None:
+    """The newest run of a task, whatever its content; one of the same model if there is any."""
+    same_model = case((runs.c.model == model, 1), else_=0)
+    query = select(runs).where(runs.c.task == task).order_by(same_model.desc(), runs.c.no.desc()).limit(1)
     with store.connect() as connection:
         row = connection.execute(query).first()
     return None if row is None else _record(row)

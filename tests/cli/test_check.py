@@ -153,3 +153,23 @@ def test_what_demo_and_init_write_is_checked_without_a_problem(cli, monkeypatch,
     cli("init", "mine")
     said = cli("check", ".")
     assert said.code == 0, said.out
+
+
+def test_a_rubric_is_checked_without_a_judge(cli, project):
+    project.write("rubric.yaml", "- {name: short, requirement: It is short., weight: 5}\n")
+    assert cli("check", "rubric.yaml").code == 0
+    project.write("rubric.yaml", "- {name: short, requirement: It is short., wieght: 5}\n")
+    said = cli("check", "rubric.yaml")
+    assert said.code == 2
+    assert 'unknown field "wieght"' in said.out
+    assert "rubric.yaml:1:" in said.out
+
+
+def test_a_missing_include_is_one_problem(cli, project):
+    scorer = "{type: python, compute_scores_snippet: !include missing.py, metrics: []}"
+    samples = "{source: {type: inline_samples, samples: [{a: 1}]}}"
+    task = f"key: t\ndisplay_name: T\ndefinition: {{dataset: {samples}, scorers: [{scorer}]}}\n"
+    project.write("task.yaml", task)
+    said = cli("check", "task.yaml", "--json")
+    assert len(said.json) == 1, said.json
+    assert "missing.py" in said.json[0]["message"]

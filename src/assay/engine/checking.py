@@ -13,6 +13,7 @@ from assay.engine.keys import model_problems
 from assay.engine.prepare import Options, inspect_loaded, inspect_task
 from assay.engine.specifications import inspect_steps, step_model_problems
 from assay.errors import Problem, SpecError
+from assay.judging.sheet import sheet_in
 from assay.registry import Registry
 from assay.spec import Document, kind_of, load_dataset
 from assay.spec.assemble import task_of
@@ -73,6 +74,10 @@ def _check(path: Path, known: Registry, options: Options, found: Checked, *, nam
     elif kind == "model":
         found.notes += document.notes
         load_model(path, strict=False)
+    elif kind == "rubric":
+        found.notes += document.notes
+        document.raise_problems()
+        sheet_in(document)
     elif kind in ("evaluation", "run"):
         _check_run(path, known, options, found)
     elif kind in ("task", None) or named:

@@ -48,8 +48,9 @@ def command(
 ) -> None:
     """Say how far judges agree with the truth and with each other.
 
-    The votes are those of the rubric scorers of RUN (default: the latest run with a rubric), or of a table; the truth
-    is the `ground_truth` of the task or of the graded dataset, or a table of labels. An empty label is an abstention.
+    The votes are those of the rubrics and of the judges that give labels in RUN (default: the latest run with one), or
+    of a table; the truth is the `ground_truth` of the task or of the graded dataset, or a table of labels. An empty
+    label is an abstention.
 
     \b
     Examples:
@@ -73,7 +74,7 @@ def command(
     notes = list(found.notes)
     if undeclared and votes is None:
         notes.append(f"the scale of {', '.join(undeclared)} is what occurs in the votes; --rubric FILE declares it")
-    notes += _lacking(made, "--truth JUDGE" if votes is not None else "`ground_truth` in the task's rubric scorer")
+    notes += _lacking(made, "--truth JUDGE" if votes is not None else "`ground_truth` in the task's scorer")
     result = agreement(made, scores=found.scores, totals=found.totals, notes=notes, seed=seed)
     if as_json:
         import orjson

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
+from assay.engine.basis import Basis
+from assay.spec import LoadedMetric, LoadedScorer
 from assay.store import evidence
 from assay.types import MetricResult
-
-if TYPE_CHECKING:
-    from assay.engine.numbers import Basis
-    from assay.spec import LoadedMetric, LoadedScorer
 
 CHOICES, TRUTH = "choices", "ground_truth_choice"
 """The metadata of a scorer that says of every sample what there was to choose from, and what is right."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import orjson
 
 from assay.engine.actions import excluded
+from assay.engine.basis import Basis
 from assay.engine.fanout import fanout_of
-from assay.engine.numbers import Basis, scorer_report
+from assay.engine.numbers import scorer_report
 from assay.errors import SpecError
 from assay.report.document import metric_document, metric_from, report_from, summary_document
 from assay.spec import LoadedTask

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 import orjson
 
 from assay.engine.baseline import with_baseline
+from assay.engine.basis import Basis
 from assay.engine.trial_noise import with_noise
 from assay.engine.trials import UNBIASED, aggregate, ranges_of
 from assay.errors import Problem, SpecError
@@ -20,30 +21,12 @@ from assay.registry import Said
 from assay.spec import LoadedMetric, LoadedScorer
 from assay.spec.task import Trials
 from assay.store import evidence
-from assay.store.store import Store
 from assay.template import texts
 from assay.types import MetricReport, MetricResult, MetricValue, Rows, ScorerReport
 
 _NOTHING: Mapping[str, Any] = {}
 WORTH_SHOWING = 0.01
 """An unbiased value stands in the table when it differs from the plug-in one by more than this."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Basis:
-    """What the numbers of a run are made of: its committed rows but those left out, and how trials become one.
-
-    `fanout` is how many rows may come of one sample: all of them are one cluster. So are those with the same
-    `source_id` when the rows of the dataset come in `families`.
-    """
-
-    store: Store
-    rows_of: int
-    seed: int
-    trials: Trials | None = None
-    without: frozenset[int] = frozenset()
-    fanout: int = 1
-    families: bool = False
 
 
 class _Kept:

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import orjson
 
+from assay.engine.basis import Basis
 from assay.report.document import value_document
+from assay.spec import LoadedMetric, LoadedScorer
+from assay.spec.task import Trials
 from assay.stats.noise import noise_floor
 from assay.stats.random import generator
 from assay.stats.units import FloatArray
 from assay.store import evidence
 from assay.types import MetricResult
-
-if TYPE_CHECKING:
-    from assay.engine.numbers import Basis
-    from assay.spec import LoadedMetric, LoadedScorer
-    from assay.spec.task import Trials
 
 
 def with_noise(

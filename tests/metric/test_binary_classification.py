@@ -37,7 +37,12 @@ def test_a_sample_where_either_is_neither_answer_is_left_out_of_all_of_it(measur
     found = measure(METRIC, rows)
     assert found.n_excluded == found.detail["n_excluded"] == 3
     assert {value.value for value in found.values.values()} == {1.0}
-    assert {value.n for value in found.values.values()} == {2}
+    assert {name: value.n for name, value in found.values.items()} == {
+        "accuracy": 2,
+        "precision": 1,
+        "recall": 1,
+        "f1_score": 1,
+    }, "n counts the samples that a value is made of"
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,8 @@ def ratio(
 ) -> MetricValue:
     """sum(part) / sum(whole) with the score interval on the effective size; 0 <= part <= whole in each row.
 
-    A share is the ratio of hits to ones; precision is the ratio of TP to TP + FP.
+    A share is the ratio of hits to ones; precision is the ratio of TP to TP + FP. Rows with nothing to divide by say
+    nothing, so `n` counts the others.
 
     >>> value = ratio([1, 1, 0], [1, 1, 1])
     >>> round(value.value, 3), value.interval.method
@@ -74,7 +75,9 @@ def ratio(
     if total <= 0:
         return MetricValue(value=None, n=found.rows, reason=undefined)
     interval = score_interval(found, level)
-    return MetricValue(value=found.total(0) / total, n=found.rows, interval=interval)
+    there = np.asarray(whole, dtype=np.float64) > 0
+    n = int(there.sum() if counts is None else counts[there].sum())
+    return MetricValue(value=found.total(0) / total, n=n, interval=interval)
 
 
 def score_interval(found: Units, level: float) -> Interval:

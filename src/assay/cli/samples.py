@@ -109,7 +109,8 @@ def _answer_column(record: RunRecord) -> str | None:
     """The column that holds recorded answers: those are shown as answers already."""
     import orjson
 
-    solver = orjson.loads(record.spec)["task"].get("definition", {}).get("solver")
+    task = orjson.loads(record.spec).get("task", {})
+    solver = task.get("definition", {}).get("solver")
     return solver.get("trace_column") if isinstance(solver, dict) else None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.options import FILE, config_values, json_option, plugin_option, shown
+from assay.cli.options import FILE, config_option, json_option, plugin_option, shown
 
 if TYPE_CHECKING:
     from assay.engine.checking import Checked
@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 @click.option(
     "--ping", "model", metavar="MODEL", help="Send MODEL one tiny request and explain a failure (key, name, address)."
 )
-@click.option(
-    "--config",
-    multiple=True,
-    callback=config_values,
-    metavar="KEY=VALUE",
-    help="Set a parameter of the task's config_spec.",
-)
+@config_option
 @click.option("--allow-outside", is_flag=True, help="Let files lie outside the project folder.")
 @plugin_option
 @json_option

@@ -106,6 +106,16 @@ def config_values(
     return values
 
 
+def config_option(function: Function) -> Function:
+    return click.option(
+        "--config",
+        multiple=True,
+        callback=config_values,
+        metavar="KEY=VALUE",
+        help="Set a parameter of the task's config_spec.",
+    )(function)
+
+
 def money(ctx: click.Context | None, parameter: click.Parameter | None, text: str | None) -> Decimal | None:
     """An amount in US dollars, exactly as written."""
     if text is None:

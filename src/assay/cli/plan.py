@@ -9,7 +9,7 @@ import click
 
 from assay.cli.options import (
     FILE,
-    config_values,
+    config_option,
     console,
     json_option,
     named_file,
@@ -26,13 +26,7 @@ if TYPE_CHECKING:
 @click.argument("file", type=FILE)
 @click.option("--model", metavar="MODEL", help="The model that answers.")
 @click.option("--dataset", type=FILE, help="A data file or dataset YAML to use instead of the task's own.")
-@click.option(
-    "--config",
-    multiple=True,
-    callback=config_values,
-    metavar="KEY=VALUE",
-    help="Set a parameter of the task's config_spec.",
-)
+@config_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
 @click.option("--allow-outside", is_flag=True, help="Let files lie outside the project folder.")
 @store_option

@@ -10,7 +10,7 @@ import click
 from assay.cli.options import (
     FILE,
     code_options,
-    config_values,
+    config_option,
     find_store,
     json_option,
     max_failures_option,
@@ -22,13 +22,7 @@ from assay.cli.options import (
 @click.command("rescore")
 @click.argument("run")
 @click.argument("task", type=FILE)
-@click.option(
-    "--config",
-    multiple=True,
-    callback=config_values,
-    metavar="KEY=VALUE",
-    help="Set a parameter of the task's config_spec.",
-)
+@config_option
 @max_failures_option
 @code_options
 @store_option

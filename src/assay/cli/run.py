@@ -11,7 +11,7 @@ import click
 from assay.cli.options import (
     FILE,
     code_options,
-    config_values,
+    config_option,
     console,
     json_option,
     max_failures_option,
@@ -40,13 +40,7 @@ if TYPE_CHECKING:
     type=FILE,
     help="A data file (CSV, JSONL, ...) or dataset YAML to use instead of the task's own.",
 )
-@click.option(
-    "--config",
-    multiple=True,
-    callback=config_values,
-    metavar="KEY=VALUE",
-    help="Set a parameter of the task's config_spec.",
-)
+@config_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything drawn at random.")
 @click.option(

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel
-
 from assay.errors import Problem
 from assay.scorer.common import needs_answer
 from assay.spec import LoadedTask
 from assay.spec.fields import ColumnName, Located, Template
 from assay.spec.nearest import listing, nearest
 from assay.spec.source import problem_in
+from assay.spec.walk import instances
 from assay.template import check_syntax, columns_read, has_placeholder, names_read
+
+_READ = (Template, ColumnName)
 
 
 def column_problems(
@@ -87,21 +88,7 @@ def _has_postprocessor(loaded: LoadedTask) -> bool:
 def _texts(loaded: LoadedTask) -> Iterator[tuple[Located, bool]]:
     """Every template and column name in the settings of a task, and whether it is the solver's."""
     if loaded.solver is not None:
-        yield from ((text, True) for text in _inside(loaded.solver.settings))
+        yield from ((text, True) for text in instances(loaded.solver.settings, _READ))
     for scorer in loaded.scorers:
         for part in (scorer.settings, *(metric.settings for metric in scorer.metrics)):
-            yield from ((text, False) for text in _inside(part))
-
-
-def _inside(value: Any) -> Iterator[Located]:
-    if isinstance(value, Template | ColumnName):
-        yield value
-    elif isinstance(value, BaseModel):
-        for name in type(value).model_fields:
-            yield from _inside(getattr(value, name))
-    elif isinstance(value, list | tuple):
-        for entry in value:
-            yield from _inside(entry)
-    elif isinstance(value, dict):
-        for entry in value.values():
-            yield from _inside(entry)
+            yield from ((text, False) for text in instances(part, _READ))

@@ -6,12 +6,11 @@ import ast
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from pydantic import BaseModel
-
 from assay.errors import Place, Problem
 from assay.spec.located import Located
 from assay.spec.nearest import nearest
 from assay.spec.placeholder import has_placeholder
+from assay.spec.walk import instances
 
 
 class Code(Located):
@@ -153,14 +152,4 @@ class SolverCode(Code):
 
 def codes_in(value: Any) -> Iterator[Code]:
     """Every snippet in settings, however deep."""
-    if isinstance(value, Code):
-        yield value
-    elif isinstance(value, BaseModel):
-        for name in type(value).model_fields:
-            yield from codes_in(getattr(value, name))
-    elif isinstance(value, list | tuple):
-        for entry in value:
-            yield from codes_in(entry)
-    elif isinstance(value, dict):
-        for entry in value.values():
-            yield from codes_in(entry)
+    return instances(value, Code)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from assay.spec.document import Steps
-from assay.spec.fields import Located
+from assay.spec.located import Located
+
+Wanted = TypeVar("Wanted")
 
 
 def strings(data: Any, steps: Steps = ()) -> Iterator[tuple[Steps, str]]:
@@ -19,6 +23,21 @@ def strings(data: Any, steps: Steps = ()) -> Iterator[tuple[Steps, str]]:
     elif isinstance(data, list):
         for i, value in enumerate(data):
             yield from strings(value, (*steps, i))
+
+
+def instances(value: Any, wanted: type[Wanted] | tuple[type[Wanted], ...]) -> Iterator[Wanted]:
+    """Every value of some type in settings, however deep."""
+    if isinstance(value, wanted):
+        yield value
+    elif isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from instances(getattr(value, name), wanted)
+    elif isinstance(value, list | tuple):
+        for entry in value:
+            yield from instances(entry, wanted)
+    elif isinstance(value, dict):
+        for entry in value.values():
+            yield from instances(entry, wanted)
 
 
 def changed(data: Any, change: Callable[[Steps, str], Any], steps: Steps = ()) -> Any:

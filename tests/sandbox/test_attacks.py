@@ -18,16 +18,27 @@ SCRIPT = Path(__file__).parent / "attacks.py"
 KNOWN = runpy.run_path(str(SCRIPT))
 NOBODY = 65534
 SRC = Path(__file__).parents[2] / "src"
+NEEDED = (
+    "annotated_types",
+    "numpy",
+    "numpy.libs",
+    "orjson",
+    "pydantic",
+    "pydantic_core",
+    "typing_extensions.py",
+    "typing_inspection",
+    "yaml",
+)
+"""What the sandbox and the honest code import."""
 
 
-def outcomes(folder: Path, interpreter: str, **who) -> dict:
+def outcomes(folder: Path, interpreter: str, script: Path, packages: list[str], **who) -> dict:
     secret = folder / "secret.txt"
     secret.write_text("secret")
     secret.chmod(0o666)
-    packages = [path for path in sys.path if path.endswith("site-packages")]
-    environment = {"PYTHONPATH": os.pathsep.join([str(SRC), *packages]), "TOP_SECRET": "canary", "PATH": os.defpath}
+    environment = {"PYTHONPATH": os.pathsep.join(packages), "TOP_SECRET": "canary", "PATH": os.defpath}
     done = subprocess.run(
-        [interpreter, str(SCRIPT), str(secret)], capture_output=True, text=True, env=environment, timeout=120, **who
+        [interpreter, str(script), str(secret)], capture_output=True, text=True, env=environment, timeout=120, **who
     )
     assert done.returncode == 0, done.stderr
     assert secret.read_text() == "secret"
@@ -36,16 +47,25 @@ def outcomes(folder: Path, interpreter: str, **who) -> dict:
 
 
 def an_interpreter_for_anyone(folder: Path) -> str:
-    """One that an ordinary user may run, with the packages of the tests; theirs may lie in the home of root."""
+    """One that an ordinary user may run, as a virtual environment in the folder with copies of what is needed.
+
+    The interpreter, the packages and the checkout of the tests may all lie where only their owner may look.
+    """
     for candidate in (sys.executable, shutil.which("python3", path=os.defpath)):
         if candidate is None or not _runs_for_anyone(candidate):
             continue
-        if candidate == sys.executable:
-            return candidate
         subprocess.run([candidate, "-m", "venv", "--without-pip", str(folder / "venv")], check=True)
         (packages,) = (folder / "venv" / "lib").glob("python*/site-packages")
-        packages.rmdir()
-        packages.symlink_to(next(path for path in sys.path if path.endswith("site-packages")))
+        ours = Path(next(path for path in sys.path if path.endswith("site-packages")))
+        for name in NEEDED:
+            source = ours / name
+            if source.is_dir():
+                shutil.copytree(source, packages / name)
+            elif source.is_file():
+                shutil.copyfile(source, packages / name)
+        shutil.copytree(SRC / "assay", packages / "assay")
+        shutil.copyfile(SCRIPT, folder / SCRIPT.name)
+        subprocess.run(["chmod", "-R", "a+rX", str(folder)], check=True)
         return str(folder / "venv" / "bin" / "python")
     pytest.skip("no interpreter that an ordinary user may run")
 
@@ -65,7 +85,8 @@ def said(request, tmp_path_factory):
     if reason is not None:
         pytest.skip(reason)
     if request.param == "as the user of the tests":
-        return outcomes(tmp_path_factory.mktemp("own"), sys.executable)
+        ours = [str(SRC), *(path for path in sys.path if path.endswith("site-packages"))]
+        return outcomes(tmp_path_factory.mktemp("own"), sys.executable, SCRIPT, ours)
     if os.getuid() != 0:
         pytest.skip("the tests run as an ordinary user already")
     folder = Path("/tmp") / f"assay-attacks-{os.getpid()}"
@@ -73,7 +94,8 @@ def said(request, tmp_path_factory):
     os.chown(folder, NOBODY, NOBODY)
     try:
         who = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-        return outcomes(folder, an_interpreter_for_anyone(folder), **who)
+        interpreter = an_interpreter_for_anyone(folder)
+        return outcomes(folder, interpreter, folder / SCRIPT.name, [], **who)
     finally:
         shutil.rmtree(folder)
 

@@ -6,7 +6,8 @@ from assay.dataset.folder import KIND as FOLDER
 from assay.dataset.inline import KIND as INLINE
 from assay.dataset.local import KIND as LOCAL
 from assay.dataset.open import fingerprint, first_rows, open_dataset
-from assay.errors import SpecError
+from assay.errors import Place, SpecError
+from assay.spec.fields import Located
 
 
 @pytest.fixture
@@ -91,3 +92,11 @@ def test_paths_out_of_the_root_are_refused_everywhere(tmp_path):
     for use in (first_rows, fingerprint):
         with pytest.raises(SpecError, match="--allow-outside"):
             use(LOCAL, settings, tmp_path, root=tmp_path)
+
+
+def test_an_id_that_comes_twice_names_the_file_and_the_place_that_names_it(write, tmp_path):
+    write("twice.csv", "sample_id,q\n1,a\n1,b\n")
+    settings = LOCAL.settings(type="local", file_path=Located("twice.csv", Place("task.yaml", 4, 2)))
+    with pytest.raises(SpecError, match='twice.csv: the sample_id "1" comes twice: in row 1 and in row 2') as raised:
+        first_rows(LOCAL, settings, tmp_path)
+    assert raised.value.problems[0].place == Place("task.yaml", 4, 2)

@@ -15,7 +15,7 @@ from assay.dataset.lines import refused
 from assay.dataset.subsample import head, random_subset
 from assay.dataset.unique import with_unique_ids
 from assay.registry import Kind
-from assay.spec.fields import SourceSpec
+from assay.spec.fields import Located, SourceSpec
 
 Subsampling = Literal["head", "random"]
 FIRST_ROWS = 1_000
@@ -51,7 +51,9 @@ def open_dataset(
 
 
 def _read(kind: Kind, settings: SourceSpec, folder: Path, root: Path | None) -> Iterator[Batch]:
-    batches = with_unique_ids(partial(kind.function, settings, folder, root))
+    fields = (getattr(settings, name) for name in type(settings).model_fields)
+    named = next((value for value in fields if isinstance(value, Located)), None)
+    batches = with_unique_ids(partial(kind.function, settings, folder, root), named)
     filters = parse_filters(settings.filters or ())
     return filtered(batches, filters) if filters else batches
 

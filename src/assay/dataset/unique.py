@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from assay.dataset.batch import Batch
-from assay.errors import SpecError
+from assay.errors import Problem, SpecError
+from assay.spec.fields import Located
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,23 +36,25 @@ class SeenHashes:
         return again
 
 
-def with_unique_ids(read: Callable[[], Iterable[Batch]]) -> Iterator[Batch]:
-    """The same batches; an id that comes twice is an error naming both rows.
+def with_unique_ids(read: Callable[[], Iterable[Batch]], named: Located | None = None) -> Iterator[Batch]:
+    """The same batches; an id that comes twice is an error naming both rows, at the place that names the dataset.
 
     Equal hashes are only a suspicion: the dataset is then read again, and the ids themselves compared.
     """
     seen = SeenHashes()
     for batch in read():
         if "sample_id" in batch.samples[0] and seen.has_any(batch.ids):
-            _compare_ids(read, batch.start + len(batch))
+            _compare_ids(read, batch.start + len(batch), named)
         yield batch
 
 
-def _compare_ids(read: Callable[[], Iterable[Batch]], until: int) -> None:
+def _compare_ids(read: Callable[[], Iterable[Batch]], until: int, named: Located | None) -> None:
     first: dict[str, int] = {}
     for batch in read():
         for row, sample_id in enumerate(batch.ids, start=batch.start + 1):
             if first.setdefault(sample_id, row) != row:
-                raise SpecError(f'the sample_id "{sample_id}" comes twice: in row {first[sample_id]} and in row {row}')
+                where = "" if named is None else f"{named}: "
+                message = f'{where}the sample_id "{sample_id}" comes twice: in row {first[sample_id]} and in row {row}'
+                raise SpecError(Problem(message=message, place=None if named is None else named.place))
         if len(first) >= until:
             return

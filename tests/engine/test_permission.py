@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.builtin import registry
-from assay.engine.permission import CodeOptions, code_in, code_problems, has_code, require_permission, with_sandbox
+from assay.engine.permission import CodeOptions, code_in, code_problems, require_permission, with_sandbox
 from assay.errors import SpecError
 from assay.sandbox import linux
 from assay.spec import load_task
@@ -52,7 +52,7 @@ def test_where_code_cannot_be_confined_only_trust_lets_it_run(loaded, monkeypatc
 
 def test_a_task_without_code_needs_neither_permission_nor_a_sandbox(loaded):
     plain = loaded(TASK[: TASK.index("    - type: python")] + TASK[TASK.index("    - {type: string") :])
-    assert not has_code(plain)
+    assert not code_in(plain)
     require_permission(plain, CodeOptions())
     with with_sandbox(plain, CodeOptions()) as ready:
         assert ready is plain

@@ -110,11 +110,6 @@ def _where(code: Code) -> str:
     return str(code.place) if code.place is not None else "a snippet"
 
 
-def has_code(loaded: LoadedTask) -> bool:
-    """Whether running the task runs user code."""
-    return bool(code_in(loaded))
-
-
 @contextmanager
 def sandbox_for(codes: list[Code], options: CodeOptions) -> Iterator[Sandbox | None]:
     """A sandbox for snippets that may run, which lives as long as the block; None when there are none."""

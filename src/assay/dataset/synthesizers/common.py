@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.spec.fields import Settings
-from assay.types import Failure
+from assay.types import Failure, FailureKind
 
 Row = dict[str, Any]
 Made = list[Row] | Failure
@@ -19,9 +19,9 @@ class SynthesizerSpec(Settings):
     type: str
 
 
-def failed(detail: str, kind: str = "template") -> Failure:
+def failed(detail: str, kind: FailureKind = "template") -> Failure:
     """A row that nothing could be made of."""
-    return Failure(stage="generate", kind="code" if kind == "code" else "template", detail=detail)
+    return Failure(stage="generate", kind=kind, detail=detail)
 
 
 def unknown_columns(wanted: Sequence[str], row: Row) -> list[str]:

@@ -18,9 +18,9 @@ DRAWS = 10_000
 
 def measure() -> Iterator[Line]:
     """Kappa and MCC over 10,000 items; the plain bootstrap draws the same number of means."""
-    from assay.metric.compute import compute
-    from assay.metric.kinds import KINDS
-    from assay.metric.table import TableBuilder
+    from assay.metrics.compute import compute
+    from assay.metrics.kinds import KINDS
+    from assay.metrics.table import TableBuilder
 
     random = np.random.default_rng(1)
     truth = random.integers(0, 4, ITEMS)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from assay.sandbox.pool import Sandbox
-from assay.scorer.snippet import PythonScorer, snippet
+from assay.scorers.snippet import PythonScorer, snippet
 from assay.spec.code import ScoreCode
 from assay.types import Rows
 from bench.measure import Line

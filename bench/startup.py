@@ -30,7 +30,7 @@ def measure() -> Iterator[Line]:
         detail=f"{helped.cpu_s * 1000:.0f} ms / {bare.cpu_s * 1000:.0f} ms",
     )
     nothing = best(5, "-c", "pass")
-    imported = best(5, "-c", "from assay.cli.main import spare_threads; spare_threads(); import assay.engine.api")
+    imported = best(5, "-c", "from assay.cli.main import spare_threads; spare_threads(); import assay.api.run")
     yield Line(
         what="imports of assay run (CPU beyond a bare interpreter)",
         ratio=imported.cpu_s - nothing.cpu_s,

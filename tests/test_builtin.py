@@ -4,13 +4,13 @@ import pytest
 
 from assay.builtin import registry
 from assay.errors import SpecError
-from assay.registry import Kind, Shelf
+from assay.registry import Kind, KindTable
 
 PLUGIN = '''
 from typing import Literal
 from assay.registry import Kind
 from assay.spec.fields import ScorerSpec, Template
-from assay.template import texts
+from assay.templates import texts
 from assay.types import ScoreColumns
 
 class Shout(ScorerSpec):
@@ -57,7 +57,7 @@ def test_every_kind_has_a_name_and_a_sentence():
 
 
 def test_a_name_can_be_taken_only_once():
-    shelf = Shelf("scorer")
+    shelf = KindTable("scorer")
     kind = next(iter(registry(plugins=False).scorers.values()))
     shelf.add(kind)
     with pytest.raises(SpecError, match="already a scorer named"):

@@ -10,15 +10,16 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from assay.results import display
+from assay.version import __version__
+
 if TYPE_CHECKING:
-    from assay.engine.api import check, run, run_evaluation
-    from assay.engine.compare import compare
-    from assay.engine.result import Result
+    from assay.api.compare import compare
+    from assay.api.result import Result
+    from assay.api.run import check, run, run_evaluation
     from assay.errors import AssayError, Interrupted, Problem, RunError, SpecError
     from assay.extend import metric, scorer
     from assay.types import Interval, MetricValue
-
-__version__ = "0.1.0"
 
 __all__ = [
     "AssayError",
@@ -44,16 +45,26 @@ _HOMES = {
     "Interval": "types",
     "MetricValue": "types",
     "Problem": "errors",
-    "Result": "engine.result",
+    "Result": "api.result",
     "RunError": "errors",
     "SpecError": "errors",
-    "check": "engine.api",
-    "compare": "engine.compare",
+    "check": "api.run",
+    "compare": "api.compare",
     "metric": "extend",
-    "run": "engine.api",
-    "run_evaluation": "engine.api",
+    "run": "api.run",
+    "run_evaluation": "api.run",
     "scorer": "extend",
 }
+
+
+def _render(result: object, format: display.Format) -> Any:  # noqa: A002 - the word users know
+    """Draw a result; what draws is loaded when something is drawn."""
+    from assay.report.render import render
+
+    return render(result, format)
+
+
+display.register(_render)
 
 
 def __getattr__(name: str) -> Any:

@@ -10,13 +10,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from assay.dataset.kinds import KINDS as SOURCES
-from assay.dataset.synthesizers import KINDS as SYNTHESIZERS
+from assay.datasets.kinds import KINDS as SOURCES
+from assay.datasets.synthesizers import KINDS as SYNTHESIZERS
 from assay.errors import SpecError
-from assay.metric.kinds import KINDS as METRICS
-from assay.registry import Kind, Registry, Shelf
-from assay.scorer.kinds import KINDS as SCORERS
-from assay.solver.kinds import KINDS as SOLVERS
+from assay.metrics.kinds import KINDS as METRICS
+from assay.registry import Kind, KindTable, Registry
+from assay.scorers.kinds import KINDS as SCORERS
+from assay.solvers.kinds import KINDS as SOLVERS
 from assay.spec.fields import MetricSpec, ScorerSpec, SolverSpec
 
 PLUGINS = "assay.plugins"
@@ -66,7 +66,7 @@ def _imported(name: str) -> ModuleType:
 def _take(known: Registry, plugin: Any) -> None:
     """Add what a plug-in offers: a function `register`, or the kinds that stand in its module."""
     if isinstance(plugin, Kind):
-        _shelf(known, plugin).add(plugin)
+        _table_for(known, plugin).add(plugin)
         return
     if not isinstance(plugin, ModuleType):
         plugin(known)
@@ -78,10 +78,10 @@ def _take(known: Registry, plugin: Any) -> None:
         raise SpecError("it holds no scorer, no metric and no function register(registry)")
     else:
         for kind in kinds:
-            _shelf(known, kind).add(kind)
+            _table_for(known, kind).add(kind)
 
 
-def _shelf(known: Registry, kind: Kind) -> Shelf:
+def _table_for(known: Registry, kind: Kind) -> KindTable:
     """Where a kind belongs, by its settings."""
     shelves = ((ScorerSpec, known.scorers), (MetricSpec, known.metrics), (SolverSpec, known.solvers))
     found = next((shelf for base, shelf in shelves if issubclass(kind.settings, base)), None)

@@ -14,14 +14,14 @@ from typing import Any, Literal, get_type_hints, overload
 from pydantic import create_model
 
 from assay.errors import SpecError
-from assay.metric.columns import FieldMetric, numbers
-from assay.metric.context import Context
-from assay.metric.table import Table
+from assay.metrics.columns import FieldMetric, numbers
+from assay.metrics.context import Context
+from assay.metrics.table import Table
 from assay.registry import Kind
-from assay.scorer.common import ReplyScorer, replies
+from assay.scorers.common import ReplyScorer, replies
 from assay.spec.fields import ScorerSpec, Template
 from assay.stats.interval import no_interval
-from assay.template import texts
+from assay.templates import texts
 from assay.types import Column, Failure, MetricResult, MetricValue, Rows, ScoreColumns
 
 Function = Callable[..., Any]

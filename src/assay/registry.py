@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, get_args, overload
 
 from assay.errors import SpecError
@@ -52,8 +50,8 @@ class Kind:
         return (self.settings.__doc__ or "").strip().split("\n")[0]
 
 
-class Kinds(Sequence[Kind]):
-    """Kinds by name and module, each loaded when it is first wanted: a run pays only for what its task names."""
+class LazyKinds(Sequence[Kind]):
+    """LazyKinds by name and module, each loaded when it is first wanted: a run pays only for what its task names."""
 
     def __init__(self, modules: Mapping[str, str]) -> None:
         self.modules = dict(modules)
@@ -77,12 +75,12 @@ class Kinds(Sequence[Kind]):
         return len(self.modules)
 
 
-class Shelf(Mapping[str, Kind]):
+class KindTable(Mapping[str, Kind]):
     """The kinds of one sort, by name."""
 
     def __init__(self, sort: str) -> None:
         self.sort = sort
-        self._kinds: dict[str, Kind | Kinds] = {}
+        self._kinds: dict[str, Kind | LazyKinds] = {}
 
     def add(self, kind: Kind) -> None:
         """Take one more kind."""
@@ -90,21 +88,21 @@ class Shelf(Mapping[str, Kind]):
 
     def add_all(self, kinds: Iterable[Kind]) -> None:
         """Take several; those that are loaded by name stay unloaded until they are wanted."""
-        if isinstance(kinds, Kinds):
+        if isinstance(kinds, LazyKinds):
             for name in kinds.modules:
                 self._put(name, kinds)
         else:
             for kind in kinds:
                 self.add(kind)
 
-    def _put(self, name: str, kind: Kind | Kinds) -> None:
+    def _put(self, name: str, kind: Kind | LazyKinds) -> None:
         if name in self._kinds:
             raise SpecError(f'there is already a {self.sort} named "{name}"')
         self._kinds[name] = kind
 
     def __getitem__(self, name: str) -> Kind:
         found = self._kinds[name]
-        return found.load(name) if isinstance(found, Kinds) else found
+        return found.load(name) if isinstance(found, LazyKinds) else found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._kinds)
@@ -113,26 +111,12 @@ class Shelf(Mapping[str, Kind]):
         return len(self._kinds)
 
 
-def also_decorates(room: str, decorator: str) -> None:
-    """Let a room be called like the decorator of the same name: `@assay.scorer` and `assay.scorer.exact` both work.
-
-    Python gives a package the attribute of its submodule as soon as that is imported, which would hide the decorator.
-    """
-
-    class Room(ModuleType):
-        def __call__(self, *given: Any, **named: Any) -> Any:
-            module, _, name = decorator.partition(":")
-            return getattr(import_module(module), name)(*given, **named)
-
-    sys.modules[room].__class__ = Room
-
-
 @dataclass(frozen=True, slots=True)
 class Registry:
     """All that a file may name. Nothing is global: `builtin.registry()` makes one."""
 
-    scorers: Shelf = field(default_factory=lambda: Shelf("scorer"))
-    metrics: Shelf = field(default_factory=lambda: Shelf("metric"))
-    solvers: Shelf = field(default_factory=lambda: Shelf("solver"))
-    sources: Shelf = field(default_factory=lambda: Shelf("dataset source"))
-    synthesizers: Shelf = field(default_factory=lambda: Shelf("synthesizer"))
+    scorers: KindTable = field(default_factory=lambda: KindTable("scorer"))
+    metrics: KindTable = field(default_factory=lambda: KindTable("metric"))
+    solvers: KindTable = field(default_factory=lambda: KindTable("solver"))
+    sources: KindTable = field(default_factory=lambda: KindTable("dataset source"))
+    synthesizers: KindTable = field(default_factory=lambda: KindTable("synthesizer"))

@@ -324,31 +324,6 @@ class ScoreColumns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricReport:
-    """A metric of a finished run under the name it has in the file."""
-
-    key: str
-    type: str
-    result: MetricResult
-    display_name: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScorerReport:
-    """What a scorer found over all samples of a run."""
-
-    key: str
-    type: str
-    purpose: Purpose
-    n_scored: int
-    n_failed: int
-    n_excluded: int
-    metrics: tuple[MetricReport, ...]
-    display_name: str | None = None
-    detail: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
     """What one model cost a run for one purpose; `cost_usd` is None when a price was unknown."""
 
@@ -361,39 +336,3 @@ class Spending:
     def __add__(self, other: Spending) -> Spending:
         cost = None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd
         return replace(self, n_calls=self.n_calls + other.n_calls, usage=self.usage + other.usage, cost_usd=cost)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunReport:
-    """A run and its numbers; `excluded` counts the samples that each action took out of the metrics.
-
-    `n_cut` counts the answers that ended at the limit of their length. Where a postprocessor makes several rows of a
-    sample, `n_samples` counts the rows, and `n_sources` the samples that they come from.
-    """
-
-    run: str
-    status: str
-    task: str
-    model: str | None
-    n_samples: int
-    n_failed: int
-    n_cached: int
-    scorers: tuple[ScorerReport, ...]
-    failures: Mapping[str, int]
-    spending: tuple[Spending, ...] = ()
-    trials: int = 1
-    display_name: str | None = None
-    excluded: Mapping[str, int] = field(default_factory=dict)
-    n_cut: int = 0
-    n_sources: int | None = None
-
-    @property
-    def usage(self) -> Usage:
-        """All tokens that the run was billed for."""
-        return sum((spent.usage for spent in self.spending), Usage())
-
-    @property
-    def cost_usd(self) -> Decimal | None:
-        """All that the run cost; None when a price was unknown."""
-        costs = [spent.cost_usd for spent in self.spending]
-        return None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0))

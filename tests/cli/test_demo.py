@@ -5,7 +5,7 @@ import importlib.util
 import pytest
 
 from assay.cli import demo
-from assay.model.local import PULLABLE
+from assay.models.local import PULLABLE
 
 
 @pytest.fixture

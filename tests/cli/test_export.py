@@ -55,7 +55,7 @@ def test_parquet_has_a_type_a_column(run, recorded):
 
 def test_many_rows_are_written_in_parts(run, recorded, monkeypatch):
     parquet = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("assay.engine.export.PARQUET_ROWS", 3)
+    monkeypatch.setattr("assay.interop.export.PARQUET_ROWS", 3)
     run("export", "--to", "out.parquet")
     assert parquet.ParquetFile(recorded.folder / "out.parquet").metadata.num_rows == 4
 
@@ -98,9 +98,9 @@ def test_an_error_leaves_the_old_file_and_nothing_else(run, recorded, monkeypatc
     def fail(*arguments, **extra):
         raise RuntimeError("the disk is full")
 
-    monkeypatch.setattr("assay.engine.export.flat_rows", fail)
+    monkeypatch.setattr("assay.interop.export.flat_rows", fail)
     with pytest.raises(RuntimeError):
-        from assay.engine.export import export
+        from assay.interop.export import export
         from assay.store.runs import find
         from assay.store.store import open_store
 

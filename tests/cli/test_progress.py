@@ -7,7 +7,7 @@ import pytest
 
 from assay.cli import progress as shown
 from assay.cli.progress import progress_line, watch
-from assay.engine.progress import Progress, silent
+from assay.runner.progress import Progress, silent
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from assay.cli.pull import pull
 from assay.errors import RunError, SpecError
-from assay.model.local import PULLABLE, Pullable
+from assay.models.local import PULLABLE, Pullable
 
 GGUF = b"GGUF tiny"
 

@@ -87,12 +87,12 @@ def test_the_reason_of_a_failure_is_never_cut(cli, recorded):
 
 
 def test_lines_of_a_stack_stay_lines(cli, recorded):
-    from assay.cli.samples import _lines
-    from assay.engine.evidence import Evidence, NamedFailure
+    from assay.report.samples import _lines
+    from assay.store.decoder import NamedFailure, Sample
     from assay.types import Failure
 
     failure = Failure(stage="score", kind="code", detail="ValueError: no\n  line 3, in score\n  line 4, in more")
-    entry = Evidence(
+    entry = Sample(
         sample_id="a",
         trial=0,
         sample={"sample_id": "a", "reply": "yes"},

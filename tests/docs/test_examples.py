@@ -16,10 +16,10 @@ import pytest
 import yaml
 
 import assay
+from assay.api.run import run_file
 from assay.builtin import registry
 from assay.cli.main import COMMANDS, cli
-from assay.engine.api import run_file
-from assay.engine.prepare import Options
+from assay.prepare.plan import Options
 from assay.spec import load_task
 
 ROOT = Path(__file__).parents[2]

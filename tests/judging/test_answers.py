@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.judging.answers import AnyLabel, Labels, Range, bare, number_of, plain, shown
-from assay.judging.objects import Unreadable
+from assay.judging.json_extraction import Unreadable
 
 YES_NO = Labels(["yes", "no"])
 

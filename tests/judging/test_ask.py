@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from assay.judging.ask import ask_judge
-from assay.judging.form import choice_form, score_form
-from assay.model.client import CallError
+from assay.judging.response_format import choice_form, score_form
+from assay.models.client import CallError
 from assay.types import Failure, Reply, Request, Sampling
 
 YES_NO = choice_form(("yes", "no"))

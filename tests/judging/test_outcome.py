@@ -7,8 +7,8 @@ import pytest
 
 from assay.judging.outcome import outcome_of, report_from, value_names
 from assay.judging.panel import report_of
-from assay.judging.rules import Judge, Rules
-from assay.judging.sheet import sheet_of
+from assay.judging.panel_config import Judge, Rules
+from assay.judging.rubric import sheet_of
 from assay.judging.total import Scoring
 from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote
 from assay.types import Failure

@@ -11,12 +11,12 @@ import pytest
 
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.panel import Tally, grade, report_of
+from assay.judging.panel_config import Judge, Rules
 from assay.judging.question import Submission
-from assay.judging.rules import Judge, Rules
-from assay.judging.sheet import Sheet, sheet_of
+from assay.judging.rubric import Sheet, sheet_of
 from assay.judging.total import Scoring
 from assay.judging.verdicts import JudgeVote
-from assay.model.client import CallError, ModelRejected
+from assay.models.client import CallError, ModelRejected
 from assay.types import Failure, Reply, Usage
 
 BINARY = Sheet(criteria=(Criterion(requirement="Names the capital.", name="capital"),))

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from assay.judging.answers import AnyLabel, Labels, Range
-from assay.judging.objects import Unreadable
+from assay.judging.json_extraction import Unreadable
 from assay.judging.parse import Reading, read_reply
 
 YES_NO = Labels(["yes", "no"])

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from assay.judging.criteria import Criterion, CriterionVerdict
-from assay.judging.objects import Unreadable
+from assay.judging.json_extraction import Unreadable
+from assay.judging.prompts import wording
 from assay.judging.question import Lettered, Question, Submission, fenced, letter
-from assay.judging.wording import wording
 from assay.types import Sampling
 
 BINARY = Criterion(requirement="Names the capital.")

@@ -18,9 +18,9 @@ from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 from assay.stats.alpha import Scale, alpha_sums
 from assay.stats.classification import Pairs
 from assay.stats.fleiss import fleiss_sums
+from assay.stats.human_ceiling import human_ceiling
 from assay.stats.kappa import Weighting, kappa_sums
 from assay.stats.panel import pairwise_kappas
-from assay.stats.people import human_ceiling
 from assay.stats.ratings import Ratings
 
 OPTIONS = 5

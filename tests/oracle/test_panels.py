@@ -17,13 +17,13 @@ from statsmodels.stats.anova import anova_lm
 from statsmodels.stats.inter_rater import aggregate_raters
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 
-from assay.stats.additive import macro
+from assay.stats.additive_stats import macro
 from assay.stats.classification import Pairs, accuracy
 from assay.stats.errors_between import adjacent_accuracy, errors_between
 from assay.stats.fleiss import fleiss_sums, gwet_sums, scotts_pi
 from assay.stats.icc import intraclass
 from assay.stats.kappa import kappa_sums
-from assay.stats.overall import accuracy_sums, micro_accuracy
+from assay.stats.micro_macro import accuracy_sums, micro_accuracy
 from assay.stats.panel import effective_judges, panel_agreement, redundant_criteria
 from assay.stats.ratings import Ratings
 

@@ -7,7 +7,8 @@ from decimal import Decimal
 import pytest
 from rich.console import Console
 
-from assay.report.audit import AuditPlan, AuditResult, Probe, audit_table
+from assay.report.audit import audit_table, plan_words
+from assay.results.audit import AuditPlan, AuditResult, Probe
 from assay.stats.audit import held_against, mean_change, share_changed
 
 PLAN = AuditPlan(n_items=9, calls=90, cached=0, cost_usd=(Decimal("0.1"), Decimal("0.2"), Decimal("0.4")))
@@ -73,4 +74,4 @@ def test_an_effect_on_the_threshold_says_so():
 def test_a_plan_says_what_it_costs(calls, cost, free, words):
     plan = AuditPlan(n_items=9, calls=calls, cached=0, cost_usd=cost)
     assert plan.is_free is free
-    assert words in str(plan)
+    assert words in plan_words(plan)

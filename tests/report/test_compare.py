@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assay.report.compare import Compared, Comparison, amount, bracket, chance, digits_of, words
+from assay.report.compare import amount, bracket, chance, digits_of, words
+from assay.results.comparison import Compared, Comparison
 from assay.stats.paired import Paired
 from assay.types import Interval, MetricValue
 

@@ -7,9 +7,10 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.gate import Check, Gate
 from assay.report.junit import junit
-from assay.types import MetricValue, RunReport
+from assay.results.gate import Check, Gate
+from assay.results.run import RunReport
+from assay.types import MetricValue
 
 
 def report(task, model):

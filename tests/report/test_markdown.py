@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.gate import Check, Gate
 from assay.report.markdown import NUMBERS_SHOWN, gate_markdown, plain
-from assay.types import Interval, MetricReport, MetricResult, MetricValue, RunReport, ScorerReport
+from assay.results.gate import Check, Gate
+from assay.results.run import MetricReport, RunReport, ScorerReport
+from assay.types import Interval, MetricResult, MetricValue
 
 
 @given(st.text())

@@ -7,7 +7,8 @@ import pytest
 from rich.console import Console
 
 from assay.report.table import GROUPS_SHOWN, run_table
-from assay.types import Interval, MetricReport, MetricResult, MetricValue, RunReport, ScorerReport
+from assay.results.run import MetricReport, RunReport, ScorerReport
+from assay.types import Interval, MetricResult, MetricValue
 
 
 def value(number=0.5, **extra):

@@ -10,7 +10,7 @@ from assay.errors import RunError
 from assay.sandbox import pool, process
 from assay.sandbox.linux import Limits
 from assay.sandbox.pool import SLICE_ROWS, Sandbox
-from assay.sandbox.program import Broke, Returned
+from assay.sandbox.program import CallFailed, Returned
 
 MOST_LOST = 4
 
@@ -26,8 +26,8 @@ def f(x):
 """
     results = sandbox.map(program(source), [[x] for x in range(10)])
     assert [r.value for i, r in enumerate(results) if i not in (3, 5, 7)] == [0, 1, 2, 4, 6, 8, 9]
-    assert results[3] == Broke("the code ended its process (exit code 1)")
-    assert results[5] == Broke("took longer than 1 s")
+    assert results[3] == CallFailed("the code ended its process (exit code 1)")
+    assert results[5] == CallFailed("took longer than 1 s")
     assert results[7].detail.startswith("ValueError: seven")
 
 
@@ -58,7 +58,7 @@ def test_code_that_always_ends_its_process_is_given_up(sandbox, program, monkeyp
     monkeypatch.setattr(pool, "MOST_LOST", MOST_LOST)
     results = sandbox.map(program("import os\ndef f(): os._exit(9)"), [[]] * (MOST_LOST + 5))
     assert {result.detail for result in results[:MOST_LOST]} == {"the code ended its process (exit code 9)"}
-    assert results[-1] == Broke(f"not run: the code ended its process {MOST_LOST} times in a row")
+    assert results[-1] == CallFailed(f"not run: the code ended its process {MOST_LOST} times in a row")
 
 
 def test_a_success_in_between_starts_the_count_anew(sandbox, program, monkeypatch):
@@ -128,7 +128,7 @@ def test_one_call_over_everything_may_take_longer(program):
     with Sandbox(limits=Limits(call_s=0.3)) as opened:
         slow = program("import time\ndef f(x):\n    time.sleep(0.6)\n    return x")
         assert opened.call(slow, [1]) == Returned(1)
-        assert opened.map(slow, [[1]]) == [Broke("took longer than 0.3 s")]
+        assert opened.map(slow, [[1]]) == [CallFailed("took longer than 0.3 s")]
 
 
 def test_a_worker_that_has_used_much_of_its_time_is_retired(program):
@@ -169,7 +169,7 @@ def test_trusted_code_runs_unconfined_and_still_within_limits(program, tmp_path)
         value = opened.map(program(source), [[str(tmp_path / "data")]])[0].value
         assert value[0] == "seen"
         assert "PATH" not in value[1]
-        assert opened.map(program("def f():\n    while True: pass"), [[]]) == [Broke("took longer than 1 s")]
+        assert opened.map(program("def f():\n    while True: pass"), [[]]) == [CallFailed("took longer than 1 s")]
 
 
 def test_a_worker_that_cannot_confine_itself_runs_nothing(program, monkeypatch):

@@ -11,7 +11,7 @@ from assay.errors import RunError
 from assay.sandbox import process
 from assay.sandbox.linux import Limits, unsupported
 from assay.sandbox.process import Worker, WorkerLost, result_of
-from assay.sandbox.program import Broke, Returned
+from assay.sandbox.program import CallFailed, Returned
 
 pytestmark = pytest.mark.skipif(unsupported() is not None, reason="this machine cannot confine code")
 
@@ -68,8 +68,8 @@ def test_cpu_time_is_reported(worker):
 def test_what_the_worker_tells_is_made_storable():
     assert result_of([True, {"a": 1}]) == Returned({"a": 1})
     assert result_of([True, 1, "printed"]) == Returned(1, "printed")
-    assert result_of([False, "why \ud800"]) == Broke("why \\ud800")
-    assert result_of([False, "why", "x" * 900]) == Broke("why\n  printed: " + "x" * 500)
+    assert result_of([False, "why \ud800"]) == CallFailed("why \\ud800")
+    assert result_of([False, "why", "x" * 900]) == CallFailed("why\n  printed: " + "x" * 500)
 
 
 @pytest.mark.parametrize("entry", [[], [True], 7, None])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.stats.bootstrap import bootstrap_t, t_value
-from assay.stats.units import Units, units
+from assay.stats.clusters import Units, units
 from assay.types import Interval
 
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.stats.calibration import UNSEEN, Calibrated, Evidence, calibrate, rogan_gladen
+from assay.stats.calibration import UNSEEN, Calibrated, LabelledScores, calibrate, rogan_gladen
 from assay.stats.interval import ratio, z_value
 
 
 def made(labels, judged, rest, **more) -> Calibrated:
     columns = {"labels": labels, "judged": judged, "rest": rest}
-    found = Evidence(**{name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}, **more)
+    found = LabelledScores(**{name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}, **more)
     return calibrate(found, rng=np.random.default_rng(1))
 
 
@@ -82,7 +82,7 @@ def test_labels_that_never_contradict_the_judge_leave_room_for_some_that_might()
 def test_values_of_another_range_are_scaled_and_without_one_take_t():
     labels, judged, rest = drawn_from(np.random.default_rng(5))
     unit = made(labels, judged, rest)
-    found = Evidence(labels=1 + 4 * labels, judged=1 + 4 * judged, rest=1 + 4 * rest)
+    found = LabelledScores(labels=1 + 4 * labels, judged=1 + 4 * judged, rest=1 + 4 * rest)
     five = calibrate(found, bounds=(1, 5), rng=np.random.default_rng(1))
     assert five.estimate.value == pytest.approx(1 + 4 * unit.estimate.value)
     assert five.estimate.interval.low == pytest.approx(1 + 4 * unit.estimate.interval.low)
@@ -90,7 +90,7 @@ def test_values_of_another_range_are_scaled_and_without_one_take_t():
     bare = calibrate(found, bounds=None, rng=np.random.default_rng(1))
     assert bare.estimate.value == pytest.approx(five.estimate.value)
     assert (bare.estimate.interval.method, bare.labels_only.interval.method) == ("t", "t")
-    same = Evidence(labels=np.full(3, 7.0), judged=np.full(3, 7.0), rest=np.full(9, 7.0))
+    same = LabelledScores(labels=np.full(3, 7.0), judged=np.full(3, 7.0), rest=np.full(9, 7.0))
     assert calibrate(same, bounds=None, rng=np.random.default_rng(1)).estimate.interval.caveat is not None
 
 
@@ -122,7 +122,7 @@ def test_labels_drawn_with_unequal_chances_weigh_accordingly():
 
 def test_the_unlabelled_weigh_by_their_chance_of_being_left():
     chances, left = np.array([0.9, 0.9, 0.1]), np.array([0.9, 0.1, 0.1])
-    found = Evidence(
+    found = LabelledScores(
         labels=np.array([1.0, 1, 0]), judged=np.array([1.0, 1, 0]), rest=np.array([1.0, 0, 0]),
         chances=chances, rest_chances=left,
     )  # fmt: skip

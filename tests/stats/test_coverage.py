@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from assay.stats import bayes, classification, interval
-from assay.stats.additive import Additive, bootstrapped
+from assay.stats.additive_stats import Additive, bootstrapped
 from assay.stats.alpha import alpha_sums
 from assay.stats.bootstrap import t_value
 from assay.stats.classification import Pairs, binary

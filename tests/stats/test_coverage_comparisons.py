@@ -13,8 +13,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from assay.stats.calibration import Evidence, calibrate
-from assay.stats.labelling import chances_to_label, drawn
+from assay.stats.calibration import LabelledScores, calibrate
+from assay.stats.label_sampling import chances_to_label, drawn
 from assay.stats.paired import mcnemar, paired, tango_interval
 
 Check = Callable[[Sequence[float], int], bool]
@@ -101,7 +101,7 @@ def judged(rng: np.random.Generator, p: float, sensitivity: float, specificity: 
     return np.stack([truth, np.where(right, truth, 1 - truth)])
 
 
-def corrected(found: Evidence, part: str = "estimate") -> Bounds:
+def corrected(found: LabelledScores, part: str = "estimate") -> Bounds:
     value = getattr(calibrate(found, rng=np.random.default_rng(1)), part)
     return value.interval.low, value.interval.high
 
@@ -111,7 +111,7 @@ def judge_cell(
 ) -> Cell:
     def cell(rng: np.random.Generator) -> tuple[Bounds, float]:
         truth, said = judged(rng, p, sensitivity, specificity, labels + rest)
-        found = Evidence(labels=truth[:labels], judged=said[:labels], rest=said[labels:])
+        found = LabelledScores(labels=truth[:labels], judged=said[:labels], rest=said[labels:])
         return corrected(found, part), p
 
     return cell
@@ -126,7 +126,7 @@ def suggested_cell(labels: int) -> Cell:
         chances = chances_to_label(np.sqrt(said * (1 - said)), labels)
         chosen = np.zeros(1_000, dtype=bool)
         chosen[drawn(chances, rng=rng)] = True
-        found = Evidence(
+        found = LabelledScores(
             labels=truth[chosen],
             judged=said[chosen],
             rest=said[~chosen],
@@ -146,7 +146,7 @@ def documents_cell(labelled: int, rest: int, size: int) -> Cell:
         truth = (rng.random(len(ids)) < rng.beta(4, 1, labelled + rest)[ids]).astype(float)
         wrong = rng.random(len(ids)) < rng.beta(1, 6, labelled + rest)[ids]
         said, cut = np.where(wrong, 1 - truth, truth), labelled * size
-        found = Evidence(
+        found = LabelledScores(
             labels=truth[:cut], judged=said[:cut], rest=said[cut:], clusters=ids[:cut], rest_clusters=ids[cut:]
         )
         return corrected(found), 0.8
@@ -186,7 +186,7 @@ def chosen_cell(rng: np.random.Generator) -> tuple[Bounds, float]:
     truth = (rng.random(1_000) < said**2).astype(float)
     doubtful = np.argsort(np.abs(said - 0.5))[:80]
     rest = np.setdiff1d(np.arange(1_000), doubtful)
-    found = Evidence(labels=truth[doubtful], judged=said[doubtful], rest=said[rest])
+    found = LabelledScores(labels=truth[doubtful], judged=said[doubtful], rest=said[rest])
     return corrected(found), 0.5
 
 

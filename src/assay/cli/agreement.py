@@ -14,10 +14,10 @@ from assay.cli.options import FILE, console, find_store, json_option, store_opti
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assay.engine.panels import Totals
-    from assay.engine.scale import Scale, ScaleKind, Votes
-    from assay.engine.votes import Ballot
-    from assay.report.agreement import Values
+    from assay.analysis.panels import Totals
+    from assay.analysis.scale import Scale, ScaleKind, Votes
+    from assay.analysis.votes import Ballot
+    from assay.results.agreement import Values
 
 
 @click.command("agreement")
@@ -59,7 +59,7 @@ def command(
       assay agreement --votes votes.csv               people with people, no run needed
       assay agreement --votes votes.csv --truth expert
     """
-    from assay.engine.agreement import agreement
+    from assay.analysis.agreement import agreement
 
     if votes is not None and run is not None:
         raise click.UsageError("give a RUN or --votes, not both")
@@ -103,17 +103,17 @@ class _Found:
 
 
 def _of_table(path: Path, truth: str | None, labels: Path | None) -> _Found:
-    from assay.engine.votes import add_labels, ballots_from_table
+    from assay.analysis.votes import add_labels, ballots_from_table
 
     ballots = ballots_from_table(path, truth)
     return _Found(ballots=ballots, notes=[] if labels is None else add_labels(ballots, labels))
 
 
 def _of_run(run: str | None, location: str | None, labels: Path | None) -> _Found:
-    from assay.engine.calibrate import refuse_other_answers
-    from assay.engine.run_votes import latest_judged, votes_of_run
-    from assay.engine.votes import add_labels
-    from assay.store.runs import find
+    from assay.analysis.calibrate import refuse_other_answers
+    from assay.analysis.run_votes import latest_judged, votes_of_run
+    from assay.analysis.votes import add_labels
+    from assay.api.stored import find
 
     store = find_store(location)
     record = latest_judged(store) if run is None else find(store, run)
@@ -137,17 +137,16 @@ def _lacking(votes: Sequence[Votes], other: str) -> list[str]:
 
 
 def _declared(path: Path) -> Mapping[str, Scale]:
-    from assay.engine.votes import scales_of
-    from assay.judging.sheet import sheet_from_file
+    from assay.analysis.votes import scales_from_file
 
-    return scales_of(sheet_from_file(path))
+    return scales_from_file(path)
 
 
 def _on_scales(
     ballots: Sequence[Ballot], declared: Mapping[str, Scale], kind: ScaleKind | None
 ) -> tuple[list[Votes], list[str]]:
     """The votes as codes, and the criteria whose scale nobody declared."""
-    from assay.engine.votes import scale_from_votes
+    from assay.analysis.votes import scale_from_votes
 
     made, undeclared = [], []
     for ballot in ballots:

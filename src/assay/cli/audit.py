@@ -13,7 +13,7 @@ from assay.cli.options import FILE, console, json_option, money, store_option
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from assay.report.audit import AuditPlan, ProbeName
+    from assay.results.audit import AuditPlan, ProbeName
 
 PROBES: tuple[ProbeName, ...] = ("position", "noise", "verbosity", "injection")
 
@@ -86,8 +86,8 @@ def command(target: Path, *, judges: tuple[str, ...], as_json: bool, quiet: bool
     """
     from assay.cli.grade import panel_of
     from assay.cli.progress import watch
-    from assay.rubric.audit import Audit, AuditOptions
-    from assay.rubric.targets import Wanted, find_target
+    from assay.grading.audit import Audit, AuditOptions
+    from assay.grading.audit_targets import Wanted, find_target
 
     only_plan, yes = given.pop("only_plan"), given.pop("yes")
     places = {name: given.pop(name) for name in ("submissions", "column", "prompt", "scorer", "run", "limit")}
@@ -102,7 +102,9 @@ def command(target: Path, *, judges: tuple[str, ...], as_json: bool, quiet: bool
         _print_plan(plan, as_json=as_json)
         return 0
     if not quiet:
-        click.echo(f"plan: {plan}", err=True)
+        from assay.report.audit import plan_words
+
+        click.echo(f"plan: {plan_words(plan)}", err=True)
     _agree(plan, yes=yes, max_cost=given["max_cost"])
     with watch(enabled=not quiet) as listener:
         result = audit.run(plan, listener)
@@ -122,12 +124,14 @@ def command(target: Path, *, judges: tuple[str, ...], as_json: bool, quiet: bool
 
 
 def _print_plan(plan: AuditPlan, *, as_json: bool) -> None:
+    from assay.report.audit import plan_document, plan_words
+
     if as_json:
         import orjson
 
-        sys.stdout.buffer.write(orjson.dumps(plan.document(), option=orjson.OPT_INDENT_2) + b"\n")
+        sys.stdout.buffer.write(orjson.dumps(plan_document(plan), option=orjson.OPT_INDENT_2) + b"\n")
     else:
-        click.echo(str(plan))
+        click.echo(plan_words(plan))
 
 
 def _agree(plan: AuditPlan, *, yes: bool, max_cost: Decimal | None) -> None:

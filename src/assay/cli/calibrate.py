@@ -60,9 +60,9 @@ def command(
       assay calibrate --labels people.csv                  correct the judge by them
       assay calibrate 3f2a --labels people.csv --metric score_mean --json
     """
-    from assay.engine.calibrate import calibrate_run, suggest_labels, write_suggestions
-    from assay.report.text import counted
-    from assay.store.runs import find
+    from assay.analysis.calibrate import calibrate_run, suggest_labels, write_suggestions
+    from assay.api.stored import find
+    from assay.text import counted
 
     opened = find_store(store)
     record = find(opened, run)

@@ -10,8 +10,8 @@ import click
 from assay.cli.options import FILE, config_option, json_option, plugin_option, shown
 
 if TYPE_CHECKING:
-    from assay.engine.checking import Checked
-    from assay.model.ping import PingResult
+    from assay.api.check import Checked
+    from assay.models.ping import PingResult
 
 
 @click.command("check")
@@ -51,14 +51,14 @@ def command(
 
 
 def _checked(paths: tuple[Path, ...], *, config: dict[str, str], allow_outside: bool) -> Checked:
+    from assay.api.check import check_files
     from assay.builtin import registry
-    from assay.engine.checking import check_files
 
     return check_files(paths, registry(), config=config, allow_outside=allow_outside)
 
 
 def _pinged(model: str) -> PingResult:
-    from assay.engine.api import ping_model
+    from assay.api.run import ping_model
 
     return ping_model(model, Path.cwd())
 

@@ -69,8 +69,8 @@ def command(
       assay compare 3f2a latest --metric accuracy --margin 0.01
       assay compare 3f2a 91bc 77d0 --json > comparison.json
     """
-    from assay.engine.compare import CompareOptions, compare_runs
-    from assay.store.runs import find
+    from assay.analysis.compare import CompareOptions, compare_runs
+    from assay.api.stored import find
 
     opened = find_store(store)
     records = [find(opened, name) for name in (baseline, *others)]

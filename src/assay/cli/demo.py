@@ -122,9 +122,8 @@ def _show(folder: Path) -> None:
 def _run(step: Step, folder: Path, terminal: Console) -> None:
     from rich.text import Text
 
+    from assay.api.run import Options, run_file
     from assay.cli.progress import watch
-    from assay.engine.api import run_file
-    from assay.engine.prepare import Options
     from assay.report.table import run_table
 
     terminal.print(Text(f"\n$ {step.command}", style="dim"))
@@ -139,7 +138,7 @@ def _why_no_local_model() -> str:
     """What stands in the way of the local model; empty when nothing does."""
     from importlib.util import find_spec
 
-    from assay.model.local import PULLABLE, models_folder
+    from assay.models.local import PULLABLE, models_folder
 
     if find_spec("xllamacpp") is None:
         return "the extra is not installed (pip install 'assay[local]')"

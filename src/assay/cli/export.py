@@ -25,8 +25,8 @@ def command(run: str, *, path: Path, force: bool, store: str | None) -> None:
       assay export 3f2a --to scores.csv       cells that look like formulas are made harmless
       assay export --to scores.parquet        needs: pip install 'assay[parquet]'
     """
-    from assay.engine.export import export
-    from assay.store.runs import find
+    from assay.api.stored import find
+    from assay.interop.export import export
 
     opened = find_store(store)
     n = export(opened, find(opened, run), path, force=force)

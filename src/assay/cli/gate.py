@@ -11,7 +11,7 @@ import click
 from assay.cli.options import FILE, console, find_store, json_option, store_option, tell_reading
 
 if TYPE_CHECKING:
-    from assay.engine.rules import On
+    from assay.results.rules import On
 
 
 @click.command("gate")
@@ -73,9 +73,9 @@ def command(
       assay gate latest --require "accuracy >= 0.8" --on bound
       assay gate latest --baseline 3f2a --max-drop 0.01 --junit gate.xml --markdown -
     """
-    from assay.engine.gate import GateOptions, gate_run
-    from assay.engine.rules import parse_rule
-    from assay.store.runs import find
+    from assay.analysis.gate import GateOptions, gate_run
+    from assay.api.stored import find
+    from assay.results.rules import parse_rule
 
     if baseline is None and (max_drop or metrics or ignored):
         raise click.UsageError("--max-drop, --metric and --ignore are for --baseline RUN")

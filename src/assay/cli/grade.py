@@ -13,12 +13,8 @@ import click
 from assay.cli.options import FILE, console, json_option, shown, store_option
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from assay.rubric import EvalResult, JudgeSpec
 
-    from assay.rubric import EvalResult, JudgeSpec, Rubric
-
-ITEMS_SHOWN = 40
-COLUMNS_WIDTH = 76
 MOST_FAILED = 0.05
 """A batch of which a greater share failed has failed as a whole."""
 
@@ -81,8 +77,9 @@ def command(
       assay grade rubric.yaml answers.csv --column answer --judge openai/gpt-5-mini:2 --judge ollama/qwen3
     """
     from assay.cli.progress import watch
+    from assay.grading.submissions import read_submissions
+    from assay.report.grade import grade_document, grade_table
     from assay.rubric import CriterionGrader, EvalConfig, EvalRunner, Rubric, RubricWarning
-    from assay.rubric.submissions import read_submissions
 
     loaded = Rubric.from_file(rubric)
     dataset = read_submissions(submissions, loaded, column=column)
@@ -105,9 +102,9 @@ def command(
     if as_json:
         import orjson
 
-        sys.stdout.buffer.write(orjson.dumps(document(result), option=orjson.OPT_INDENT_2) + b"\n")
+        sys.stdout.buffer.write(orjson.dumps(grade_document(result), option=orjson.OPT_INDENT_2) + b"\n")
     else:
-        console().print(table(result, loaded))
+        console().print(grade_table(result, loaded.names))
     return _verdict(result)
 
 
@@ -150,103 +147,3 @@ def _weight(text: str) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
-
-
-def document(result: EvalResult) -> dict[str, Any]:
-    """The result for machines."""
-    mean = result.mean_score
-    cost = result.total_completion_cost
-    return {
-        "run": result.run,
-        "n_items": result.total_items,
-        "n_failed": result.failed_items,
-        "n_cached": result.n_cached,
-        "score": None
-        if mean is None
-        else {
-            "value": mean.value,
-            "low": mean.interval.low if mean.interval else None,
-            "high": mean.interval.high if mean.interval else None,
-            "method": mean.interval.method if mean.interval else None,
-            "n": mean.n,
-        },
-        "continuous_score": result.mean_continuous,
-        "tie_share": result.tie_share,
-        "n_order_sensitive": result.n_order_sensitive,
-        "judges": {
-            judge: {"n_votes": asked, "n_missing": failed, "missing": dict(result.missing_votes.get(judge, {}))}
-            for judge, (failed, asked) in result.judge_failures.items()
-        },
-        "items": [_item(each) for each in result.item_results],
-        "usage": {
-            "prompt_tokens": result.total_token_usage.prompt_tokens,
-            "completion_tokens": result.total_token_usage.completion_tokens,
-        },
-        "cost_usd": None if cost is None else float(cost),
-        "warnings": list(result.warnings),
-    }
-
-
-def _item(result: Any) -> dict[str, Any]:
-    item: dict[str, Any] = {"item": result.item.description, "error": result.error, "score": None}
-    if result.report is not None:
-        report = result.report
-        item |= {
-            "score": report.score,
-            "raw_score": report.raw_score,
-            "coverage": report.coverage,
-            "judge_scores": dict(report.judge_scores),
-            "criteria": {
-                each.criterion.name or each.criterion.requirement: {
-                    "label": each.label,
-                    "pairwise_agreement": each.pairwise_agreement,
-                }
-                for each in report.report
-            },
-        }
-    return item
-
-
-def table(result: EvalResult, rubric: Rubric) -> RenderableType:
-    """Items in rows and criteria in columns, with numbers for names where these do not fit."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
-    from assay.report.table import Trimmed, spending_lines
-    from assay.report.text import clean, counted, interval, number
-
-    names = rubric.names
-    room = max(4, (COLUMNS_WIDTH - 30) // max(len(names), 1) - 2)
-    fits = all(len(name) <= room for name in names)
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    made.add_column("item", max_width=22, no_wrap=True)
-    made.add_column("score", justify="right", no_wrap=True)
-    for place, name in enumerate(names, start=1):
-        made.add_column(clean(name) if fits else str(place), no_wrap=True, max_width=room)
-    for each in result.item_results[:ITEMS_SHOWN]:
-        cells = ["—"] * len(names)
-        if each.report is not None and len(each.report.report) == len(names):
-            cells = [clean(criterion.label or "—", width=room) for criterion in each.report.report]
-        score = each.report.score if each.report is not None else None
-        nothing = "failed" if each.report is None else "—"
-        made.add_row(clean(each.item.description, width=22), nothing if score is None else number(score), *cells)
-    lines = [f"run {result.run} · {counted(result.total_items, 'item')} · {result.failed_items:,} failed"]
-    if not fits:
-        lines += [f"  {place}  {clean(name, width=70)}" for place, name in enumerate(names, start=1)]
-    after = []
-    if result.total_items > ITEMS_SHOWN:
-        after.append(f"... and {result.total_items - ITEMS_SHOWN:,} more: `assay samples {result.run}`")
-    mean = result.mean_score
-    if mean is not None:
-        after.append(f"mean score {number(mean.value)}  ({interval(mean.interval)}, n {mean.n})")
-    if result.n_ties:
-        after.append(
-            f"{result.tie_share or 0:.1%} of the verdicts were decided by a tie; "
-            f"the mean without snapping to options is {number(result.mean_continuous)}"
-        )
-    if result.n_order_sensitive:
-        after.append(f"{result.n_order_sensitive:,} of {result.n_verdicts:,} verdicts hang on the order of the options")
-    told = (Text(f"note: {clean(note)}", style="yellow") for note in result.warnings)
-    spent = (Text(line, style="dim") for line in spending_lines(result.spending))
-    return Group(*(Text(line) for line in lines), Trimmed(made), *(Text(line) for line in after), *told, *spent)

@@ -39,20 +39,16 @@ def command(path: Path, *, format_: Any, store: str | None, as_json: bool, **giv
       assay import experiments/brave-otter --dataset essays.json
       assay import answers.csv --output reply --score correct
     """
+    from assay.api.stored import open_project_store, run_report
     from assay.cli.run import show
-    from assay.engine.importing.files import ImportOptions, import_file
-    from assay.spec.project import project_folder
-    from assay.store.store import default_location, open_store
+    from assay.interop.import_files import ImportOptions, import_file
 
-    opened = open_store(store or default_location(project_folder(Path.cwd() / "_")))
+    opened = open_project_store(store, create=True)
     found = import_file(opened, path, ImportOptions(format=format_, **given))
     for note in found.notes:
         click.echo(f"note: {shown(note)}", err=True)
     if found.report is None:
-        from assay.engine.conclude import stored_report
-        from assay.store.runs import find
-
         click.echo(f"note: this file is run {found.run} already", err=True)
-        show(stored_report(opened, find(opened, found.run)), as_json=as_json)
+        show(run_report(opened, found.run), as_json=as_json)
         return
     show(found.report, as_json=as_json)

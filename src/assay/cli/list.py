@@ -10,7 +10,7 @@ import click
 from assay.cli.options import FILE, console, json_option, plugin_option, shown
 
 if TYPE_CHECKING:
-    from assay.engine.listing import Listing
+    from assay.api.project import Listing
 
 PROBLEMS_SHOWN = 5
 
@@ -30,8 +30,8 @@ def command(folder: Path, *, as_json: bool) -> int:
       assay list
       assay list my-project --json
     """
+    from assay.api.project import list_project
     from assay.builtin import registry
-    from assay.engine.listing import list_project
     from assay.errors import SpecError
 
     if not folder.is_dir():

@@ -13,8 +13,7 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from assay.store.runs import RunRecord
-    from assay.store.store import Store
+    from assay.api.stored import RunRecord, Store
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -161,10 +160,9 @@ def set_by_hand() -> frozenset[str]:
 
 def find_store(location: str | None) -> Store:
     """The store of the project that the current folder belongs to, for reading."""
-    from assay.spec.project import project_folder
-    from assay.store.store import default_location, open_store
+    from assay.api.stored import open_project_store
 
-    return open_store(location or default_location(project_folder(Path.cwd() / "_")), create=False)
+    return open_project_store(location)
 
 
 def tell_reading(records: Iterable[RunRecord]) -> None:
@@ -178,7 +176,7 @@ def tell_reading(records: Iterable[RunRecord]) -> None:
 
 def shown(message: str) -> str:
     """A message as it may go to a terminal: its own line breaks, but no control characters."""
-    from assay.report.text import clean
+    from assay.text import clean
 
     return "\n".join(clean(line) for line in message.splitlines())
 

@@ -48,8 +48,8 @@ def command(pilots: tuple[str, ...], *, metric: str | None, store: str | None, a
       assay power --flips 0.1 --n 500 --effect 0.02     how likely is it found?
       assay power 3f2a latest --effect 0.02             from two pilot runs
     """
-    from assay.engine.power import PowerOptions, plan_power
-    from assay.store.runs import find
+    from assay.analysis.power import PowerOptions, plan_power
+    from assay.api.stored import find
 
     if len(pilots) > 2:
         raise click.UsageError("give one pilot run or two")

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from assay.report.text import clean, duration
+from assay.text import clean, duration
 
 if TYPE_CHECKING:
-    from assay.engine.progress import Listener, Progress
+    from assay.api.run import Listener, Progress
 
 QUIET_S = 2.0
 TERMINAL_EVERY_S = 0.2
@@ -22,7 +22,7 @@ LINE_EVERY_S = 5.0
 @contextmanager
 def watch(*, enabled: bool) -> Iterator[Listener]:
     """A listener that shows how far a run is."""
-    from assay.engine.progress import silent
+    from assay.api.run import silent
 
     if not enabled:
         yield silent

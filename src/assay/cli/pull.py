@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from assay.model.local import Pullable
+    from assay.models.local import Pullable
 
 _SAID_LINES = 5
 
@@ -32,7 +32,7 @@ def command(name: str | None) -> None:
       assay run task.yaml --model local/smollm2
     """
     from assay.errors import Problem, SpecError
-    from assay.model.local import PULLABLE, models_folder
+    from assay.models.local import PULLABLE, models_folder
     from assay.spec.nearest import nearest
 
     folder = models_folder()
@@ -53,7 +53,7 @@ def command(name: str | None) -> None:
 def pull(model: Pullable, folder: Path) -> Path:
     """The model's file in the folder, fetched unless it is there and whole."""
     from assay.errors import RunError
-    from assay.model.local import digest_of
+    from assay.models.local import digest_of
 
     target = folder / model.file
     if target.is_file():

@@ -40,14 +40,10 @@ def command(
     Example:
       assay rescore latest stricter.yaml
     """
-    from assay.builtin import registry
+    from assay.api.run import rescore_run
     from assay.cli.run import show, verdict
-    from assay.engine.permission import CodeOptions
-    from assay.engine.rescore import rescore
-    from assay.store.runs import find
 
-    opened = find_store(store)
-    done = rescore(task, registry(), opened, find(opened, run), code=CodeOptions(**code), config=config)
+    done = rescore_run(find_store(store), run, task, config=config, **code)
     for reason in done.stale:
         click.echo(reason, err=True)
     if not done.stale:

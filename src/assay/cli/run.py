@@ -24,8 +24,8 @@ from assay.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from assay.results import EvaluationReport
-    from assay.types import RunReport
+    from assay.results.evaluation import EvaluationReport
+    from assay.results.run import RunReport
 
 
 @click.command("run")
@@ -89,9 +89,8 @@ def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, gate
       assay run task.yaml --config answer_column=label --json
       assay run run.yaml --gate
     """
+    from assay.api.run import Options, is_evaluation, run_evaluation_file, run_file
     from assay.cli.progress import watch
-    from assay.engine.api import is_evaluation, run_evaluation_file, run_file
-    from assay.engine.prepare import Options
 
     options = Options(**given)
     file = named_file(file)
@@ -148,8 +147,8 @@ def _print_json(document: Any) -> None:
 
 def verdict(report: RunReport, max_failures: float, *, name: str = "") -> int:
     """The exit code of a finished run, with a word about why it is not 0."""
-    from assay.engine.api import failed_share
-    from assay.report.text import counted
+    from assay.api.run import failed_share
+    from assay.text import counted
 
     if report.status == "partial":
         click.echo(
@@ -172,7 +171,7 @@ def verdict(report: RunReport, max_failures: float, *, name: str = "") -> int:
 def show(report: RunReport, *, as_json: bool) -> None:
     """Print a run's numbers for a person or for a machine."""
     if as_json:
-        from assay.report.document import run_document
+        from assay.results.document import run_document
 
         _print_json(run_document(report))
         return

@@ -19,9 +19,7 @@ def command(run: str, *, store: str | None, as_json: bool) -> None:
       assay show
       assay show 3f2a --json
     """
+    from assay.api.stored import run_report
     from assay.cli.run import show
-    from assay.engine.conclude import stored_report
-    from assay.store.runs import find
 
-    opened = find_store(store)
-    show(stored_report(opened, find(opened, run)), as_json=as_json)
+    show(run_report(find_store(store), run), as_json=as_json)

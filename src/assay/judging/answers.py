@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
-from assay.judging.objects import Unreadable
+from assay.judging.json_extraction import Unreadable
 
 _AROUND = " \t\r\n*_`~#>\"'“”‘’«»()[]{}<"
 _AFTER = ".,;:!?"

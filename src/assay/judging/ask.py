@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from assay.judging.answers import shown
-from assay.judging.objects import Unreadable
+from assay.judging.json_extraction import Unreadable
 from assay.judging.parse import Reading
-from assay.judging.wording import wording
+from assay.judging.prompts import wording
 from assay.types import Ask, CallPurpose, Failure, FailureKind, Item, Reply, Request
 
 Value = TypeVar("Value")

@@ -8,9 +8,9 @@ from typing import Any
 
 from assay.judging.criteria import Criterion
 from assay.judging.panel import report_of
+from assay.judging.panel_config import Judge, Rules
 from assay.judging.reports import EnsembleEvaluationReport
-from assay.judging.rules import Judge, Rules
-from assay.judging.sheet import Sheet
+from assay.judging.rubric import Sheet
 from assay.judging.total import Scoring, total, value_of
 from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote, MultiChoiceVerdict, Verdict, Vote
 from assay.types import Failure, FailureKind, Score, ScoreValue

@@ -6,17 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from assay.judging.attendance import absent, attendance
-from assay.judging.casting import Look, cast, error_vote, looks_at
-from assay.judging.criteria import Criterion
-from assay.judging.length import words_in
-from assay.judging.question import Submission
-from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport, TokenUsage, mean_of, scored
-from assay.judging.rules import Judge, Rules
-from assay.judging.sheet import Sheet
-from assay.judging.total import LOW_COVERAGE, total
-from assay.judging.verdicts import Vote, is_abstention
-from assay.judging.vote import (
+from assay.judging.aggregation import (
     agreement_with,
     all_errors,
     cast_index,
@@ -25,7 +15,17 @@ from assay.judging.vote import (
     order_sensitive,
     pairwise_agreement,
 )
-from assay.model.client import ModelRejected
+from assay.judging.criteria import Criterion
+from assay.judging.judge_failures import absent, attendance
+from assay.judging.length import words_in
+from assay.judging.panel_config import Judge, Rules
+from assay.judging.question import Submission
+from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport, TokenUsage, mean_of, scored
+from assay.judging.rubric import Sheet
+from assay.judging.total import LOW_COVERAGE, total
+from assay.judging.verdicts import Vote, is_abstention
+from assay.judging.voting import Look, cast, error_vote, looks_at
+from assay.models.client import ModelRejected
 from assay.types import Ask, Reply, Request
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from assay.judging.answers import number_of, plain, storable
-from assay.judging.objects import STARTS, Object, Unreadable, objects_in
+from assay.judging.json_extraction import STARTS, Object, Unreadable, objects_in
 
 Value = TypeVar("Value")
 Given = TypeVar("Given", covariant=True)

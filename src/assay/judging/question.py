@@ -11,10 +11,10 @@ from typing import Any
 from assay.judging.answers import Labels, bare, listed, number_of, plain, shown
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.examples import Judged
-from assay.judging.objects import Unreadable
+from assay.judging.json_extraction import Unreadable
 from assay.judging.parse import Answers, Reading, read_reply
+from assay.judging.prompts import wording
 from assay.judging.shuffle import digest
-from assay.judging.wording import wording
 from assay.types import Item, Request, Sampling
 
 STATUS = "criterion_status"

@@ -6,20 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from assay.report.document import value_document
-from assay.report.panels import Redundant, noise_document
-from assay.report.text import clean, interval, remark
-from assay.stats.abstention import Abstentions
-from assay.stats.noise import Noise
-from assay.stats.people import HumanCeiling
-from assay.types import MetricValue
+from assay.report.values import interval, remark
+from assay.results.agreement import PANEL, AgainstTruth, Between, CriterionAgreement, MetricsResult, Values
+from assay.results.document import value_document
+from assay.stats.human_ceiling import HumanCeiling
+from assay.text import clean
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-PANEL = "panel"
-"""The name of what all judges say together; no single judge has it."""
 PAIRS_SHOWN = 28
 NAME_WIDTH = 36
 WORST_BEST = "if all who abstained were wrong, and if all were right"
@@ -45,89 +41,6 @@ _BETWEEN_ROWS = {
     "nominal": ("agreement", "alpha_nominal", "fleiss_kappa", "ac1"),
 }
 
-Values = Mapping[str, MetricValue]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgainstTruth:
-    """One judge, or the panel, against the truth on one criterion; `confusion` has the truth in its rows.
-
-    `n_failed` votes could not be had; they are no abstentions and enter no number.
-    """
-
-    values: Values
-    per_option: Mapping[str, Values]
-    confusion: tuple[tuple[int, ...], ...]
-    abstentions: Abstentions
-    n_failed: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Between:
-    """How far raters agree with each other: all of them, every two, and the others without each in turn."""
-
-    raters: tuple[str, ...]
-    values: Values
-    pairs: Mapping[tuple[str, str], Values]
-    without: Mapping[str, Values] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CriterionAgreement:
-    """All that is known of the agreement on one criterion; what cannot be had is empty or None.
-
-    `given_to_all` is the one option that every item got: the criterion tells no items apart. `noise` is how much the
-    judges that were asked several times vary.
-    """
-
-    name: str
-    kind: str
-    labels: tuple[str, ...]
-    n_items: int
-    n_without_truth: int
-    judges: Mapping[str, AgainstTruth]
-    between: Between | None = None
-    people: Between | None = None
-    ceilings: Mapping[str, HumanCeiling] = field(default_factory=dict)
-    noise: Mapping[str, Noise] = field(default_factory=dict)
-    given_to_all: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class MetricsResult:
-    """Agreement per criterion, per judge and overall; every number has an interval, or a reason why it is None.
-
-    `overall` holds, by judge, `micro_accuracy` (all pairs pooled) and the `macro_` means over criteria; `defined`
-    says over how many. `between` holds the means of the agreement between judges. `scores` compares total scores with
-    those of the truth, `totals` those of the judges with each other. `redundant` are criteria that order items alike.
-    """
-
-    criteria: tuple[CriterionAgreement, ...]
-    overall: Mapping[str, Values]
-    defined: Mapping[str, Mapping[str, int]]
-    between: Values
-    scores: Mapping[str, Values] = field(default_factory=dict)
-    totals: Values = field(default_factory=dict)
-    redundant: tuple[Redundant, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    def __getitem__(self, criterion: str) -> CriterionAgreement:
-        """The agreement on a criterion, by its name."""
-        return {each.name: each for each in self.criteria}[criterion]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The numbers as JSON holds them."""
-        return agreement_document(self)
-
-    def __repr__(self) -> str:
-        """The table that `assay agreement` prints."""
-        from rich.console import Console
-
-        console = Console(width=80, highlight=False, force_terminal=False, no_color=True)
-        with console.capture() as captured:
-            console.print(agreement_table(self))
-        return captured.get()
-
 
 def agreement_document(result: MetricsResult) -> dict[str, Any]:
     """The numbers as `assay agreement --json` prints them."""
@@ -138,7 +51,10 @@ def agreement_document(result: MetricsResult) -> dict[str, Any]:
         "between_judges": _values(result.between),
         "scores": {judge: _values(values) for judge, values in result.scores.items()},
         "totals_between_judges": _values(result.totals),
-        "redundant_criteria": [pair.document() for pair in result.redundant],
+        "redundant_criteria": [
+            {"first": pair.first, "second": pair.second, "spearman": value_document(pair.spearman)}
+            for pair in result.redundant
+        ],
         "notes": list(result.notes),
     }
 
@@ -161,7 +77,13 @@ def _criterion(each: CriterionAgreement) -> dict[str, Any]:
     if each.ceilings:
         made["human_ceiling"] = {name: _ceiling(ceiling) for name, ceiling in each.ceilings.items()}
     if each.noise:
-        made["repeats"] = {name: noise_document(found) for name, found in each.noise.items()}
+        made["repeats"] = {
+            name: {
+                "noise_floor": value_document(noise.floor),
+                "difference_by_luck": value_document(noise.difference),
+            }
+            for name, noise in each.noise.items()
+        }
     if each.given_to_all is not None:
         made["given_to_all"] = each.given_to_all
     return made

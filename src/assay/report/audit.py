@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from assay.report.document import value_document
-from assay.report.text import clean, counted, interval, remark
+from assay.report.values import interval, remark
+from assay.results.audit import AuditPlan, AuditResult, Probe, ProbeName
+from assay.results.document import value_document
 from assay.stats.audit import Finding
-from assay.stats.noise import Noise
+from assay.text import clean, counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-ProbeName = Literal["position", "noise", "verbosity", "injection"]
 MEANINGS: Mapping[ProbeName, str] = {
     "position": "how far choices lean to options shown first (+) or last (-)",
     "noise": "share of verdicts that change when the same question is asked again",
@@ -25,88 +23,41 @@ MEANINGS: Mapping[ProbeName, str] = {
 _STYLES = {"PASS": "green", "FAIL": "bold red", "INCONCLUSIVE": "yellow"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
-    """What one probe of one judge gave; `finding` None with the reason where it cannot be made.
-
-    `left_out` pairs of answers lack one of the two: a failed call, or a score that could not be had.
-    """
-
-    finding: Finding | None
-    left_out: int = 0
-    note: str | None = None
-    noise: Noise | None = None
+def plan_document(plan: AuditPlan) -> dict[str, Any]:
+    """The plan of an audit as JSON holds it."""
+    costs = None
+    if plan.cost_usd is not None:
+        costs = dict(zip(("low", "expected", "high"), map(float, plan.cost_usd), strict=True))
+    return {"n_items": plan.n_items, "calls": plan.calls, "cached": plan.cached, "cost_usd": costs}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditPlan:
-    """What an audit will ask and cost (low, expected, high), before anything is spent; None: a price is not known."""
-
-    n_items: int
-    calls: int
-    cached: int
-    cost_usd: tuple[Decimal, Decimal, Decimal] | None
-
-    @property
-    def is_free(self) -> bool:
-        """Nothing is left to be paid."""
-        return self.calls == 0 or (self.cost_usd is not None and self.cost_usd[2] == 0)
-
-    def document(self) -> dict[str, Any]:
-        """The plan as JSON holds it."""
-        costs = None
-        if self.cost_usd is not None:
-            costs = dict(zip(("low", "expected", "high"), map(float, self.cost_usd), strict=True))
-        return {"n_items": self.n_items, "calls": self.calls, "cached": self.cached, "cost_usd": costs}
-
-    def __str__(self) -> str:
-        if self.calls == 0:
-            return f"{counted(self.n_items, 'text')}: every reply is there already, nothing is left to ask or pay"
-        money = "price unknown"
-        if self.cost_usd is not None:
-            low, expected, high = self.cost_usd
-            money = "free of charge" if high == 0 else f"about ${expected:.4f} (${low:.4f} to ${high:.4f})"
-        calls = f"{counted(self.calls, 'call')} to make, {self.cached:,} already paid for"
-        return f"{counted(self.n_items, 'text')}: {calls}; {money}"
+def plan_words(plan: AuditPlan) -> str:
+    """The plan of an audit in one line."""
+    if plan.calls == 0:
+        return f"{counted(plan.n_items, 'text')}: every reply is there already, nothing is left to ask or pay"
+    money = "price unknown"
+    if plan.cost_usd is not None:
+        low, expected, high = plan.cost_usd
+        money = "free of charge" if high == 0 else f"about ${expected:.4f} (${low:.4f} to ${high:.4f})"
+    calls = f"{counted(plan.calls, 'call')} to make, {plan.cached:,} already paid for"
+    return f"{counted(plan.n_items, 'text')}: {calls}; {money}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditResult:
-    """The findings about every judge, by its id and the name of the probe; `failed`: no judge could be asked."""
-
-    target: str
-    n_items: int
-    judges: Mapping[str, Mapping[ProbeName, Probe]]
-    plan: AuditPlan
-    runs: Mapping[str, str] = field(default_factory=dict)
-    cost_usd: Decimal | None = None
-    status: Literal["completed", "partial", "failed"] = "completed"
-    notes: tuple[str, ...] = ()
-
-    @property
-    def failed(self) -> bool:
-        """Did a judge fail a probe?"""
-        return any(
-            probe.finding is not None and probe.finding.verdict == "FAIL"
-            for probes in self.judges.values()
-            for probe in probes.values()
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """The findings as `assay audit --json` prints them."""
-        return {
-            "target": self.target,
-            "status": self.status,
-            "n_items": self.n_items,
-            "judges": {
-                judge: {name: _document(name, probe) for name, probe in probes.items()}
-                for judge, probes in self.judges.items()
-            },
-            "plan": self.plan.document(),
-            "runs": dict(self.runs),
-            "cost_usd": None if self.cost_usd is None else float(self.cost_usd),
-            "notes": list(self.notes),
-        }
+def audit_document(result: AuditResult) -> dict[str, Any]:
+    """The object that `assay audit --json` prints."""
+    return {
+        "target": result.target,
+        "status": result.status,
+        "n_items": result.n_items,
+        "judges": {
+            judge: {name: _document(name, probe) for name, probe in probes.items()}
+            for judge, probes in result.judges.items()
+        },
+        "plan": plan_document(result.plan),
+        "runs": dict(result.runs),
+        "cost_usd": None if result.cost_usd is None else float(result.cost_usd),
+        "notes": list(result.notes),
+    }
 
 
 def _document(name: ProbeName, probe: Probe) -> dict[str, Any]:

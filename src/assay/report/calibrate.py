@@ -3,51 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.report.document import value_document
 from assay.report.table import Trimmed
-from assay.report.text import clean, interval, number, remark
+from assay.report.values import interval, remark
+from assay.results.calibration import Calibration
+from assay.results.document import value_document
 from assay.stats.calibration import Calibrated
+from assay.text import clean, number
 from assay.types import MetricValue
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
-    """One number of a run corrected by labels; `criterion` is None for the run's own number."""
-
-    run: str
-    address: str
-    criterion: str | None
-    found: Calibrated
-    origin_p: float | None
-    warnings: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The object that `assay calibrate --json` prints for it."""
-        found = self.found
-        return {
-            "run": self.run,
-            "metric": self.address,
-            "criterion": self.criterion,
-            "n_labelled": found.n_labelled,
-            "n_unlabelled": found.n_unlabelled,
-            "lambda": found.trust,
-            "estimate": value_document(found.estimate),
-            "judge": value_document(found.judge),
-            "labels_only": value_document(found.labels_only),
-            "rogan_gladen": _document(found.rogan_gladen),
-            "sensitivity": _document(found.sensitivity),
-            "specificity": _document(found.specificity),
-            "labels_to_halve": found.labels_to_halve,
-            "origin_p": self.origin_p,
-            "warnings": list(self.warnings),
-        }
+def calibration_document(calibration: Calibration) -> dict[str, Any]:
+    """The object that `assay calibrate --json` prints for one mean."""
+    found = calibration.found
+    return {
+        "run": calibration.run,
+        "metric": calibration.address,
+        "criterion": calibration.criterion,
+        "n_labelled": found.n_labelled,
+        "n_unlabelled": found.n_unlabelled,
+        "lambda": found.trust,
+        "estimate": value_document(found.estimate),
+        "judge": value_document(found.judge),
+        "labels_only": value_document(found.labels_only),
+        "rogan_gladen": _document(found.rogan_gladen),
+        "sensitivity": _document(found.sensitivity),
+        "specificity": _document(found.specificity),
+        "labels_to_halve": found.labels_to_halve,
+        "origin_p": calibration.origin_p,
+        "warnings": list(calibration.warnings),
+    }
 
 
 def _document(value: MetricValue | None) -> dict[str, Any] | None:

@@ -9,9 +9,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.report.compare import Compared, Comparison, Flip, Part, bracket, sides, words
+from assay.report.compare import bracket, sides, words
 from assay.report.table import Trimmed
-from assay.report.text import clean, number
+from assay.results.comparison import Compared, Comparison, Flip, Part
+from assay.text import clean, number
 
 IDS_SHOWN = 8
 PARTS_SHOWN = 30

@@ -10,11 +10,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from assay.report.document import run_document, value_document
 from assay.report.table import Trimmed, spending_lines
-from assay.report.text import clean, interval, number, remark
-from assay.results import EvaluationReport, PolicyVerdict, Repeatability, SpecificationReport
-from assay.types import CallPurpose, MetricReport, MetricValue, RunReport, ScorerReport, Spending
+from assay.report.values import interval, remark
+from assay.results.document import run_document, value_document
+from assay.results.evaluation import EvaluationReport, PolicyVerdict, Repeatability, SpecificationReport
+from assay.results.run import MetricReport, RunReport, ScorerReport
+from assay.text import clean, number
+from assay.types import CallPurpose, MetricValue, Spending
 
 VALUES_SHOWN = 4
 """Of a scorer with many values the table shows the first ones; `assay show RUN` has all."""

@@ -2,70 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.report.document import value_document
+from assay.report.compare import amount, bracket
 from assay.report.table import Trimmed
-from assay.report.text import clean
-from assay.types import MetricValue, RunReport
+from assay.results.document import value_document
+from assay.results.gate import Check, Gate
+from assay.text import clean
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One rule and whether it holds; `address` is the number it was held against."""
+def reason_of(check: Check) -> str:
+    """Why a rule holds or fails; a drop against the baseline with its size and interval."""
+    value = check.value
+    if check.drop is None or value.value is None:
+        return check.reason
+    size = amount(value.value, check.drop.in_points, sign=True)
+    bounds = bracket(value.interval, check.drop.in_points)
+    return f"{size} {bounds} on {value.n:,} samples of both runs" + ("" if check.passed else f": {check.reason}")
 
-    rule: str
-    address: str
-    passed: bool
-    reason: str
-    value: MetricValue
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
-    """All rules of a gate over one run; it passes when all of them do."""
-
-    report: RunReport
-    checks: tuple[Check, ...]
-    on: str = "point"
-    baseline: str | None = None
-
-    @property
-    def passed(self) -> bool:
-        """Do all rules hold?"""
-        return all(check.passed for check in self.checks)
-
-    @property
-    def failed(self) -> Sequence[Check]:
-        """The rules that do not."""
-        return [check for check in self.checks if not check.passed]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The object that `assay gate --json` prints."""
-        return {
-            "run": self.report.run,
-            "task": self.report.task,
-            "model": self.report.model,
-            "baseline": self.baseline,
-            "on": self.on,
-            "passed": self.passed,
-            "checks": [
-                {
-                    "rule": check.rule,
-                    "address": check.address,
-                    "passed": check.passed,
-                    "reason": check.reason,
-                    "value": value_document(check.value),
-                }
-                for check in self.checks
-            ],
-        }
+def gate_document(gate: Gate) -> dict[str, Any]:
+    """The object that `assay gate --json` prints."""
+    return {
+        "run": gate.report.run,
+        "task": gate.report.task,
+        "model": gate.report.model,
+        "baseline": gate.baseline,
+        "on": gate.on,
+        "passed": gate.passed,
+        "checks": [
+            {
+                "rule": check.rule,
+                "address": check.address,
+                "passed": check.passed,
+                "reason": reason_of(check),
+                "value": value_document(check.value),
+            }
+            for check in gate.checks
+        ],
+    }
 
 
 def gate_table(gate: Gate) -> RenderableType:
@@ -82,7 +61,7 @@ def gate_table(gate: Gate) -> RenderableType:
     table.add_column("reason", overflow="fold")
     for check in gate.checks:
         mark = Text("pass", style="green") if check.passed else Text("fail", style="red")
-        table.add_row(mark, Text(clean(check.rule)), Text(clean(check.reason), style="dim" if check.passed else ""))
+        table.add_row(mark, Text(clean(check.rule)), Text(clean(reason_of(check)), style="dim" if check.passed else ""))
     unfinished = (
         [Text(f"The run is {gate.report.status}.", style="yellow")] if gate.report.status != "completed" else []
     )

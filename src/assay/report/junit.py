@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from xml.sax.saxutils import quoteattr
 
-from assay.report.gate import Check, Gate
+from assay.report.gate import reason_of
+from assay.results.gate import Check, Gate
 
 # XML 1.0 has no place for these, not even escaped
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -33,7 +34,7 @@ def _case(check: Check, task: str) -> str:
     head = f"    <testcase classname={_attribute(task)} name={_attribute(check.rule)}"
     if check.passed:
         return f"{head}/>\n"
-    return f"{head}>\n      <failure message={_attribute(check.reason)}/>\n    </testcase>\n"
+    return f"{head}>\n      <failure message={_attribute(reason_of(check))}/>\n    </testcase>\n"
 
 
 def _attribute(text: str) -> str:

@@ -6,9 +6,11 @@ import html
 import re
 from collections.abc import Iterator
 
-from assay.report.gate import Gate
-from assay.report.text import clean, counted, interval, number, remark
-from assay.types import RunReport
+from assay.report.gate import reason_of
+from assay.report.values import interval, remark
+from assay.results.gate import Gate
+from assay.results.run import RunReport
+from assay.text import clean, counted, number
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~@-])")
 NUMBERS_SHOWN = 20
@@ -26,7 +28,8 @@ def gate_markdown(gate: Gate) -> str:
     lines += [f"Run `{report.run}`{state}{against}: {counted(report.n_samples, 'sample')}{failed}.", ""]
     lines += ["| | rule | |", "|---|---|---|"]
     lines += [
-        f"| {'✅' if check.passed else '❌'} | {plain(check.rule)} | {plain(check.reason)} |" for check in gate.checks
+        f"| {'✅' if check.passed else '❌'} | {plain(check.rule)} | {plain(reason_of(check))} |"
+        for check in gate.checks
     ]
     return "\n".join([*lines, "", *_numbers(report), ""])
 

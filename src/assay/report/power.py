@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -10,39 +9,18 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.report.table import Trimmed
-from assay.report.text import clean
+from assay.results.power import PowerPlan
+from assay.text import clean
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """One way to compare two runs: what it takes to find a difference; `solved` names the number that was computed."""
-
-    paired: bool
-    assumption: str
-    n: int | None
-    effect: float | None
-    power: float
-    solved: str
-    in_points: bool = True
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PowerPlan:
-    """The ways to compare that were asked about, at one level."""
-
-    planned: tuple[Planned, ...]
-    level: float
-    notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The object that `assay power --json` prints."""
-        fields = ("paired", "assumption", "n", "effect", "power", "solved", "reason")
-        return {
-            "level": self.level,
-            "plans": [{name: getattr(each, name) for name in fields} for each in self.planned],
-            "notes": list(self.notes),
-        }
+def power_document(plan: PowerPlan) -> dict[str, Any]:
+    """The object that `assay power --json` prints."""
+    fields = ("paired", "assumption", "n", "effect", "power", "solved", "reason")
+    return {
+        "level": plan.level,
+        "plans": [{name: getattr(each, name) for name in fields} for each in plan.planned],
+        "notes": list(plan.notes),
+    }
 
 
 def power_table(plan: PowerPlan) -> RenderableType:

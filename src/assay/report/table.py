@@ -11,8 +11,10 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from assay.report.text import clean, counted, interval, number, remark
-from assay.types import MetricReport, MetricValue, RunReport, ScorerReport, Spending
+from assay.report.values import interval, remark
+from assay.results.run import MetricReport, RunReport, ScorerReport
+from assay.text import clean, counted, number
+from assay.types import MetricValue, Spending
 
 GROUPS_SHOWN = 30
 IDS_SHOWN = 8

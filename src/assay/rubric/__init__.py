@@ -6,6 +6,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from assay.grading.audit import Audit, AuditOptions
+    from assay.grading.config import (
+        CannotAssessConfig,
+        CannotAssessStrategy,
+        EvalConfig,
+        FewShotConfig,
+        JudgeSpec,
+        LLMConfig,
+    )
+    from assay.grading.dataset import DataItem, RubricDataset
+    from assay.grading.evaluate import EvalRunner, evaluate, evaluate_sync
+    from assay.grading.grader import CriterionGrader
+    from assay.grading.results import EvalResult, ItemResult
+    from assay.grading.rubric import Rubric
+    from assay.judging.aggregation import RubricWarning, aggregate
     from assay.judging.criteria import (
         AggregationStrategy,
         Criterion,
@@ -32,68 +47,53 @@ if TYPE_CHECKING:
         MultiChoiceJudgment,
         MultiChoiceVerdict,
     )
-    from assay.judging.vote import RubricWarning, aggregate
-    from assay.report.agreement import MetricsResult
-    from assay.report.audit import AuditResult
-    from assay.rubric.audit import Audit, AuditOptions
-    from assay.rubric.batch import EvalRunner, evaluate, evaluate_sync
-    from assay.rubric.config import (
-        CannotAssessConfig,
-        CannotAssessStrategy,
-        EvalConfig,
-        FewShotConfig,
-        JudgeSpec,
-        LLMConfig,
-    )
-    from assay.rubric.dataset import DataItem, RubricDataset
-    from assay.rubric.grader import CriterionGrader
+    from assay.results.agreement import MetricsResult
+    from assay.results.audit import AuditResult
     from assay.rubric.metrics import compute_metrics
-    from assay.rubric.results import EvalResult, ItemResult
-    from assay.rubric.rubric import Rubric
 
 _HOMES = {
     "AggregatedMultiChoiceVerdict": "judging.verdicts",
     "AggregationStrategy": "judging.criteria",
-    "Audit": "rubric.audit",
-    "AuditOptions": "rubric.audit",
-    "AuditResult": "report.audit",
-    "CannotAssessConfig": "rubric.config",
-    "CannotAssessStrategy": "rubric.config",
+    "Audit": "grading.audit",
+    "AuditOptions": "grading.audit",
+    "AuditResult": "results.audit",
+    "CannotAssessConfig": "grading.config",
+    "CannotAssessStrategy": "grading.config",
     "Criterion": "judging.criteria",
-    "CriterionGrader": "rubric.grader",
+    "CriterionGrader": "grading.grader",
     "CriterionOption": "judging.criteria",
     "CriterionReport": "judging.reports",
     "CriterionVerdict": "judging.criteria",
-    "DataItem": "rubric.dataset",
+    "DataItem": "grading.dataset",
     "EnsembleCriterionReport": "judging.reports",
     "EnsembleEvaluationReport": "judging.reports",
-    "EvalConfig": "rubric.config",
-    "EvalResult": "rubric.results",
-    "EvalRunner": "rubric.batch",
+    "EvalConfig": "grading.config",
+    "EvalResult": "grading.results",
+    "EvalRunner": "grading.evaluate",
     "EvaluationReport": "judging.reports",
-    "FewShotConfig": "rubric.config",
-    "ItemResult": "rubric.results",
-    "JudgeSpec": "rubric.config",
+    "FewShotConfig": "grading.config",
+    "ItemResult": "grading.results",
+    "JudgeSpec": "grading.config",
     "JudgeVote": "judging.verdicts",
-    "LLMConfig": "rubric.config",
+    "LLMConfig": "grading.config",
     "LengthPenalty": "judging.length",
-    "MetricsResult": "report.agreement",
+    "MetricsResult": "results.agreement",
     "MultiChoiceJudgeVote": "judging.verdicts",
     "MultiChoiceJudgment": "judging.verdicts",
     "MultiChoiceVerdict": "judging.verdicts",
     "NominalAggregation": "judging.criteria",
     "OrdinalAggregation": "judging.criteria",
-    "Rubric": "rubric.rubric",
-    "RubricDataset": "rubric.dataset",
+    "Rubric": "grading.rubric",
+    "RubricDataset": "grading.dataset",
     "RubricScore": "judging.total",
-    "RubricWarning": "judging.vote",
+    "RubricWarning": "judging.aggregation",
     "ScaleType": "judging.criteria",
     "Section": "judging.total",
     "TokenUsage": "judging.reports",
-    "aggregate": "judging.vote",
+    "aggregate": "judging.aggregation",
     "compute_metrics": "rubric.metrics",
-    "evaluate": "rubric.batch",
-    "evaluate_sync": "rubric.batch",
+    "evaluate": "grading.evaluate",
+    "evaluate_sync": "grading.evaluate",
     "option_order": "judging.shuffle",
 }
 

@@ -1,6 +1,6 @@
 """The path under which graders are imported."""
 
-from assay.rubric.config import JudgeSpec
-from assay.rubric.grader import CriterionGrader
+from assay.grading.config import JudgeSpec
+from assay.grading.grader import CriterionGrader
 
 __all__ = ["CriterionGrader", "JudgeSpec"]

@@ -9,23 +9,23 @@ from typing import Any, get_args
 import numpy as np
 import orjson
 
-from assay.engine.agreement import agreement
-from assay.engine.panels import Totals
-from assay.engine.scale import ABSENT, Scale, Votes
-from assay.engine.votes import Ballot, score_errors
+from assay.analysis.agreement import agreement
+from assay.analysis.panels import Totals
+from assay.analysis.scale import ABSENT, Scale, Votes
+from assay.analysis.votes import Ballot, score_errors
 from assay.errors import SpecError
+from assay.grading.dataset import DataItem, RubricDataset, Truth
+from assay.grading.grader import CriterionGrader
+from assay.grading.results import EvalResult
+from assay.grading.rubric import Rubric
+from assay.judging.aggregation import all_errors, decide
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.length import LengthPenalty, words_in
+from assay.judging.panel_config import Rules
 from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport
-from assay.judging.rules import Rules
 from assay.judging.total import ScoreValueRule, Scoring, total, value_of
 from assay.judging.verdicts import MultiChoiceJudgeVote, Verdict, Vote, abstained, chosen, is_abstention, look_of
-from assay.judging.vote import all_errors, decide
-from assay.report.agreement import PANEL, MetricsResult
-from assay.rubric.dataset import DataItem, RubricDataset, Truth
-from assay.rubric.grader import CriterionGrader
-from assay.rubric.results import EvalResult
-from assay.rubric.rubric import Rubric
+from assay.results.agreement import PANEL, MetricsResult
 from assay.store.runs import find
 from assay.store.store import open_store
 from assay.types import MetricValue

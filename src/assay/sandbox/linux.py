@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from assay.sandbox.guard import filter_program
+from assay.sandbox.seccomp_filter import filter_program
 from assay.sandbox.syscalls import ARCHITECTURES, number_of
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38

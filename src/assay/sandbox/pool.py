@@ -15,10 +15,10 @@ from typing import Any, Self
 
 import orjson
 
+from assay.sandbox.conversation_host import Answer, Talks
 from assay.sandbox.linux import Limits
 from assay.sandbox.process import Worker, WorkerLost
-from assay.sandbox.program import Broke, Program, Result
-from assay.sandbox.talk import Answer, Talks
+from assay.sandbox.program import CallFailed, Program, Result
 
 SLICE_ROWS = 500
 SLICE_BYTES = 4_000_000
@@ -85,7 +85,7 @@ class Sandbox:
 
     def map(self, program: Program, rows: Sequence[Any]) -> list[Result]:
         """One call a row; a row that fails, crashes or hangs fails alone."""
-        results: list[Result] = [Broke("not run")] * len(rows)
+        results: list[Result] = [CallFailed("not run")] * len(rows)
         waiting = deque(range(0, len(rows), SLICE_ROWS))
 
         def work() -> None:
@@ -117,7 +117,7 @@ class Sandbox:
         """A conversation that the program leads: `answer` is asked for the reply to each list of items."""
         if program not in self._talks:
 
-            async def start() -> Worker | Broke:
+            async def start() -> Worker | CallFailed:
                 return await asyncio.to_thread(self._taken, program)
 
             self._talks[program] = Talks(start, most_s=self._limits.call_s, width=self._width)
@@ -130,7 +130,7 @@ class Sandbox:
             batch = _Batch(group)
             while batch.pending:
                 worker = self._taken(program)
-                if isinstance(worker, Broke):
+                if isinstance(worker, CallFailed):
                     batch.take([worker] * len(batch.pending))
                 else:
                     self._attempt(program, worker, batch, most_s)
@@ -152,12 +152,12 @@ class Sandbox:
         else:
             self._give_back(program, worker)
 
-    def _taken(self, program: Program) -> Worker | Broke:
+    def _taken(self, program: Program) -> Worker | CallFailed:
         with self._lock:
             if self._closed:
-                return Broke(OVER)
+                return CallFailed(OVER)
             if program in self._broken:
-                return Broke(self._broken[program])
+                return CallFailed(self._broken[program])
             idle = self._idle.setdefault(program, [])
             if idle:
                 return idle.pop()
@@ -170,7 +170,7 @@ class Sandbox:
             self._alive.add(worker)
         if self._is_over():
             worker.end()
-            return Broke(OVER)
+            return CallFailed(OVER)
         worker.start()
         if worker.broken is None:
             return worker
@@ -178,7 +178,7 @@ class Sandbox:
             self._broken[program] = worker.broken
             self._alive.discard(worker)
         worker.end()
-        return Broke(worker.broken)
+        return CallFailed(worker.broken)
 
     def _is_over(self) -> bool:
         """Whether the sandbox was closed while a worker was being started."""
@@ -207,7 +207,7 @@ class _Batch:
 
     def __init__(self, rows: Sequence[bytes]) -> None:
         self.rows = rows
-        self.results: list[Result] = [Broke("not run")] * len(rows)
+        self.results: list[Result] = [CallFailed("not run")] * len(rows)
         self.pending = deque(range(len(rows)))
         self._safe = 0
 
@@ -227,7 +227,7 @@ class _Batch:
         if not self.pending:
             return
         culprit = place if place in self.pending else self.pending[0]
-        self.results[culprit] = Broke(detail)
+        self.results[culprit] = CallFailed(detail)
         self._safe = self.pending.index(culprit)
         self.pending.remove(culprit)
 

@@ -21,7 +21,7 @@ import orjson
 from assay.errors import RunError
 from assay.sandbox.frames import HEAD_BYTES, FrameError, framed, length_in
 from assay.sandbox.linux import Limits
-from assay.sandbox.program import Broke, Program, Result, Returned
+from assay.sandbox.program import CallFailed, Program, Result, Returned
 from assay.sandbox.worker import STATUS, STATUS_BYTES
 
 TICK_MS = 100
@@ -209,7 +209,7 @@ def result_of(entry: Any) -> Result:
     said = _storable(printed[0]) if printed else ""
     if done is True:
         return Returned(value, said)
-    return Broke(f"{_storable(value)}\n  printed: {said[:SHOWN_PRINT]}" if said else _storable(value))
+    return CallFailed(f"{_storable(value)}\n  printed: {said[:SHOWN_PRINT]}" if said else _storable(value))
 
 
 def _storable(text: Any) -> str:

@@ -47,10 +47,10 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
-class Broke:
+class CallFailed:
     """A call that did not, in words a person can act on."""
 
     detail: str
 
 
-Result = Returned | Broke
+Result = Returned | CallFailed

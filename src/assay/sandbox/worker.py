@@ -38,7 +38,7 @@ def main(status: int) -> None:
     talks = boot["program"]["shape"] in ("conversation", "inference")
     if talks:
         # once confined, our own files can no longer be read
-        from assay.sandbox.conversing import converse
+        from assay.sandbox.conversation_worker import converse
     try:
         _settle(boot)
     except ConfinementError as error:

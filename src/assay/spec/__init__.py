@@ -6,14 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from assay.spec.assemble import load_task
+    from assay.spec.bound import LoadedDataset, LoadedMetric, LoadedScorer, LoadedSolver, LoadedTask
     from assay.spec.dataset import load_dataset
     from assay.spec.document import Document
     from assay.spec.kind import kind_of
     from assay.spec.load import load_document
-    from assay.spec.loaded import LoadedDataset, LoadedMetric, LoadedScorer, LoadedSolver, LoadedTask
     from assay.spec.project import project_folder, yaml_files
     from assay.spec.task import Task
+    from assay.spec.task_file import load_task
 
 __all__ = [
     "Document",
@@ -33,16 +33,16 @@ __all__ = [
 
 _HOMES = {
     "Document": "document",
-    "LoadedDataset": "loaded",
-    "LoadedMetric": "loaded",
-    "LoadedScorer": "loaded",
-    "LoadedSolver": "loaded",
-    "LoadedTask": "loaded",
+    "LoadedDataset": "bound",
+    "LoadedMetric": "bound",
+    "LoadedScorer": "bound",
+    "LoadedSolver": "bound",
+    "LoadedTask": "bound",
     "Task": "task",
     "kind_of": "kind",
     "load_dataset": "dataset",
     "load_document": "load",
-    "load_task": "assemble",
+    "load_task": "task_file",
     "project_folder": "project",
     "yaml_files": "project",
 }

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from assay.errors import Problem, SpecError
 from assay.registry import Registry
+from assay.spec.bound import LoadedDataset
 from assay.spec.deprecated import modernized
 from assay.spec.document import Document, Steps
 from assay.spec.environment import with_environment
@@ -17,17 +18,16 @@ from assay.spec.fields import Located, SourceSpec
 from assay.spec.generator import GeneratedDataset
 from assay.spec.kind import kind_of
 from assay.spec.load import read_document
-from assay.spec.loaded import LoadedDataset
 from assay.spec.locate import Checker
 from assay.spec.lookup import find_document
+from assay.spec.messages import described
 from assay.spec.nearest import nearest
-from assay.spec.parts import kind_named
 from assay.spec.placeholder import has_placeholder
 from assay.spec.project import YAML
-from assay.spec.reading import Reading
+from assay.spec.read_options import Reading
 from assay.spec.synthesis import load_generator
 from assay.spec.task import DatasetFile, GeneratorSpecification
-from assay.spec.words import described
+from assay.spec.task_parts import kind_named
 
 _FIELDS = ("key", "keys", "source")
 RESULT = "task_result"

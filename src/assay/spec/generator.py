@@ -13,7 +13,7 @@ from assay.errors import Place, Problem
 from assay.registry import Kind
 from assay.spec.document import Document
 from assay.spec.fields import Key, Settings
-from assay.spec.reading import Reading
+from assay.spec.read_options import Reading
 
 Seed = int | None
 

@@ -10,11 +10,11 @@ from pydantic import BaseModel, ValidationError
 
 from assay.errors import Problem, SpecError
 from assay.spec.document import Document, Steps
+from assay.spec.messages import choice_meant, described, expected_of, quoted, said
 from assay.spec.nearest import listing, nearest
 from assay.spec.placeholder import has_placeholder
 from assay.spec.source import problem_in
 from assay.spec.walk import strings
-from assay.spec.words import choice_meant, described, expected_of, quoted, said
 
 Model = TypeVar("Model", bound=BaseModel)
 

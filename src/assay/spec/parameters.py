@@ -9,8 +9,8 @@ from typing import Any, Literal
 import yaml
 
 from assay.spec.fields import Key, Settings
+from assay.spec.messages import described
 from assay.spec.nearest import listing
-from assay.spec.words import described
 
 Dtype = Literal["string", "int", "float", "boolean", "model", "dataset", "dataset_column"]
 

@@ -18,8 +18,8 @@ from assay.spec.kind import FileKind, kind_of
 from assay.spec.load import read_document
 from assay.spec.locate import Checker
 from assay.spec.lookup import find_document
-from assay.spec.reading import Reading
-from assay.spec.words import described
+from assay.spec.messages import described
+from assay.spec.read_options import Reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

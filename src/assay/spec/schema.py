@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from assay.registry import Registry, Shelf
+from assay.registry import KindTable, Registry
 from assay.spec.parameters import PARAMETERS
 from assay.spec.task import DatasetFile, SystemDefinition, Task
 
@@ -67,7 +67,7 @@ class _Schema:
         self.schema: dict[str, Any] = {"$schema": _DIALECT, **_of(model), "title": title}
         self.definitions: dict[str, Any] = self.schema.setdefault("$defs", {})
 
-    def union(self, shelf: Shelf) -> dict[str, Any]:
+    def union(self, shelf: KindTable) -> dict[str, Any]:
         return self.models(kind.settings for kind in shelf.values())
 
     def models(self, models: Any) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from assay.spec.document import Document, Steps
 from assay.spec.environment import with_environment
 from assay.spec.generator import GeneratorFile, LoadedGenerator, LoadedSynthesizer
 from assay.spec.locate import Checker
-from assay.spec.parts import kind_named
-from assay.spec.words import described
+from assay.spec.messages import described
+from assay.spec.task_parts import kind_named
 
 
 def load_generator(

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.stats.classification import Pairs
+from assay.stats.clusters import Clusters, IntArray
 from assay.stats.interval import ratio
 from assay.stats.kappa import cohens_kappa
 from assay.stats.ratings import MISSING
-from assay.stats.units import Clusters, IntArray
 from assay.types import MetricValue
 
 

@@ -12,10 +12,10 @@ from typing import Literal
 
 import numpy as np
 
-from assay.stats.additive import Additive, bootstrapped, too_many
+from assay.stats.additive_stats import Additive, bootstrapped, too_many
 from assay.stats.bayes import MOST_CLASSES, pseudo_pairs, sum_by
+from assay.stats.clusters import FloatArray, IntArray
 from assay.stats.ratings import Ratings
-from assay.stats.units import FloatArray, IntArray
 from assay.types import MetricValue
 
 Scale = Literal["nominal", "ordinal", "interval"]

@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from assay.stats.clusters import Clusters, FloatArray, units
 from assay.stats.interval import ratio, z_value
-from assay.stats.units import Clusters, FloatArray, units
 from assay.types import Interval, MetricValue
 
 Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE"]

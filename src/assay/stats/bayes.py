@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 
 from assay.stats.classification import Marginals, Pairs, Statistic, marginals
+from assay.stats.clusters import FloatArray, IntArray, Units, units
 from assay.stats.interval import no_interval
-from assay.stats.units import FloatArray, IntArray, Units, units
 from assay.types import Interval, MetricValue
 
 DRAWS = 9_999

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.stats.units import FloatArray, Units
+from assay.stats.clusters import FloatArray, Units
 from assay.types import Interval
 
 DRAWS = 9_999

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from assay.stats import interval
 from assay.stats.bootstrap import t_value
+from assay.stats.clusters import FEW_CLUSTERS, Clusters, FloatArray, cluster_sums
 from assay.stats.interval import no_interval, ratio, wilson, z_value
-from assay.stats.units import FEW_CLUSTERS, Clusters, FloatArray, cluster_sums
 from assay.types import Interval, MetricValue
 
 LEAST_LABELS = 2
@@ -46,7 +46,7 @@ class Calibrated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class LabelledScores:
     """Labels and the judge's numbers on the same samples, and the judge's numbers on those without a label.
 
     `chances` are the recorded chances of a sample to be labelled; None when labels were drawn evenly. `clusters` say
@@ -61,7 +61,7 @@ class Evidence:
     clusters: Clusters = None
     rest_clusters: Clusters = None
 
-    def scaled(self, low: float, high: float) -> Evidence:
+    def scaled(self, low: float, high: float) -> LabelledScores:
         """The same on the range from 0 to 1."""
         width = high - low
         labels, judged, rest = ((side - low) / width for side in (self.labels, self.judged, self.rest))
@@ -88,7 +88,7 @@ class Evidence:
 
 
 def calibrate(
-    found: Evidence,
+    found: LabelledScores,
     *,
     bounds: tuple[float, float] | None = (0.0, 1.0),
     level: float = 0.95,
@@ -100,7 +100,7 @@ def calibrate(
 
     >>> labels = np.array([1.0, 0.0, 1.0, 1.0] * 10)
     >>> judged = np.array([1.0, 0.0, 1.0, 0.0] * 10)
-    >>> found = Evidence(labels=labels, judged=judged, rest=np.array([1.0, 0.0] * 200))
+    >>> found = LabelledScores(labels=labels, judged=judged, rest=np.array([1.0, 0.0] * 200))
     >>> made = calibrate(found, rng=np.random.default_rng(1))
     >>> made.judge.value, round(made.estimate.value, 3), round(made.trust, 2)
     (0.5, 0.75, 0.45)
@@ -139,7 +139,7 @@ def calibrate(
     )
 
 
-def _labels_only(unit: Evidence, span: tuple[float, float], level: float, *, bounded: bool) -> MetricValue:
+def _labels_only(unit: LabelledScores, span: tuple[float, float], level: float, *, bounded: bool) -> MetricValue:
     """The mean of the labels, each weighing what it stands for, as if there were no judge."""
     low, high = span
     if bounded:
@@ -173,7 +173,7 @@ class _Parts:
     of_labels: float
 
     @classmethod
-    def of(cls, found: Evidence, *, unseen: float) -> _Parts:
+    def of(cls, found: LabelledScores, *, unseen: float) -> _Parts:
         weights, rest_weights = found.weights, found.rest_weights
         n, n_rest = len(found.labels), len(found.rest)
         trust = _trust(found, weights) if n_rest else 0.0
@@ -224,7 +224,7 @@ class _Parts:
         return math.ceil(self.of_labels * self.n / room) if room > 0 and 0 < self.of_labels < math.inf else None
 
 
-def _trust(found: Evidence, weights: FloatArray) -> float:
+def _trust(found: LabelledScores, weights: FloatArray) -> float:
     """How much of the judge to use: the slope of labels on judgements, less what the judge's own noise costs."""
     total = weights.sum()
     judged = found.judged - (weights @ found.judged) / total
@@ -250,7 +250,7 @@ def mean_and_variance(values: FloatArray, weights: FloatArray, clusters: Cluster
     return mean, n / (n - 1) * float((summed**2).sum()) / total**2 if n > 1 else 0.0
 
 
-def _rates(unit: Evidence, level: float) -> dict[str, MetricValue | None]:
+def _rates(unit: LabelledScores, level: float) -> dict[str, MetricValue | None]:
     """Sensitivity and specificity of a yes/no judge, and Rogan and Gladen's estimate where it can be trusted."""
     sides = (unit.labels, unit.judged, unit.rest)
     if not all(np.isin(side, (0.0, 1.0)).all() for side in sides):

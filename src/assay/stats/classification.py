@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from assay.stats.clusters import Clusters, Counts, FloatArray, IntArray
 from assay.stats.interval import f1, ratio
-from assay.stats.units import Clusters, Counts, FloatArray, IntArray
 from assay.types import MetricValue
 
 

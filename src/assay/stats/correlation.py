@@ -12,9 +12,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from assay.stats.clusters import Clusters, FloatArray, IntArray
 from assay.stats.interval import no_interval
 from assay.stats.jackknife import METHOD, LeftOut, fisher_interval
-from assay.stats.units import Clusters, FloatArray, IntArray
 from assay.types import MetricValue
 
 LEAST = 4

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from assay.stats import interval
 from assay.stats.classification import Pairs
-from assay.stats.units import Clusters, FloatArray
+from assay.stats.clusters import Clusters, FloatArray
 from assay.types import MetricValue
 
 

@@ -16,12 +16,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assay.stats.additive import Additive, bootstrapped, too_many
+from assay.stats.additive_stats import Additive, bootstrapped, too_many
 from assay.stats.bayes import pseudo_amount, pseudo_pairs, sum_by
 from assay.stats.classification import Pairs
+from assay.stats.clusters import FloatArray
 from assay.stats.kappa import Weighting, distances
 from assay.stats.ratings import Ratings
-from assay.stats.units import FloatArray
 from assay.types import MetricValue
 
 

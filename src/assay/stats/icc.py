@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from assay.stats.clusters import Clusters, FloatArray, units
 from assay.stats.interval import no_interval
 from assay.stats.jackknife import EDGE, METHOD, LeftOut, fisher_interval
-from assay.stats.units import Clusters, FloatArray, units
 from assay.types import Interval, MetricValue
 
 LEAST_ITEMS = 4

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.stats.bootstrap import bootstrap_t, t_value
-from assay.stats.units import Clusters, Counts, FloatArray, Units, units
+from assay.stats.clusters import Clusters, Counts, FloatArray, Units, units
 from assay.types import Interval, MetricValue
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.stats.bootstrap import t_value
+from assay.stats.clusters import FEW_CLUSTERS, FloatArray
 from assay.stats.interval import no_interval
-from assay.stats.units import FEW_CLUSTERS, FloatArray
 from assay.types import Interval
 
 METHOD = "jackknife_fisher_z"

@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from assay.stats.additive import Additive, bootstrapped, table_sums, too_many
+from assay.stats.additive_stats import Additive, bootstrapped, table_sums, too_many
 from assay.stats.bayes import pseudo_amount, pseudo_pairs, sum_by
 from assay.stats.classification import Pairs, kappa
-from assay.stats.units import FloatArray
+from assay.stats.clusters import FloatArray
 from assay.types import MetricValue
 
 Weighting = Literal["none", "linear", "quadratic"]

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.stats.bootstrap import t_value
+from assay.stats.clusters import Clusters, FloatArray, Units, units
 from assay.stats.interval import no_interval, z_value
 from assay.stats.power import Design, items_needed
-from assay.stats.units import Clusters, FloatArray, Units, units
 from assay.types import Interval, MetricValue
 
 DRAWS = 9_999

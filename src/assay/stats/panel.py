@@ -14,12 +14,12 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from assay.stats.clusters import Clusters, FloatArray, units
 from assay.stats.correlation import LEAST, Name, correlation
 from assay.stats.interval import no_interval, ratio
 from assay.stats.jackknife import METHOD, LeftOut, fisher_interval
 from assay.stats.kappa import Weighting, cohens_kappa
 from assay.stats.ratings import Ratings
-from assay.stats.units import Clusters, FloatArray, units
 from assay.types import MetricValue
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.stats.classification import Pairs
-from assay.stats.units import Clusters, FloatArray, IntArray
+from assay.stats.clusters import Clusters, FloatArray, IntArray
 
 MISSING = -1
 

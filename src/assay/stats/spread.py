@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.stats.bootstrap import t_value
+from assay.stats.clusters import Clusters, Counts, Units, units
 from assay.stats.interval import no_interval
-from assay.stats.units import Clusters, Counts, Units, units
 from assay.types import Interval, MetricValue
 
 

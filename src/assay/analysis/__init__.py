@@ -1,0 +1,1 @@
+"""Questions to stored runs: compare, gate, calibrate, power, agreement. No model is asked."""

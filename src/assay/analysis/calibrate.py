@@ -1,0 +1,323 @@
+"""A run's judge held against human labels, and which samples people should label."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.analysis.means import answer_columns, one_mean, sample_means
+from assay.analysis.per_sample import RunSeries, Series, series_of
+from assay.builtin import registry
+from assay.errors import SpecError
+from assay.interop.export import harmless
+from assay.interop.numbers import number_in
+from assay.interop.table_file import Refused, read_table
+from assay.results.calibration import Calibration
+from assay.spec.nearest import listing, nearest
+from assay.stats.calibration import LabelledScores, calibrate
+from assay.stats.clusters import FloatArray
+from assay.stats.label_sampling import chances_to_label, drawn, origin_chance
+from assay.stats.random import generator
+from assay.store.decoder import Sample, read_samples
+from assay.store.runs import RunRecord
+from assay.store.store import Store
+
+CHANCE = "inclusion_probability"
+CHANCE_DIGITS = 6
+"""So many digits of a chance leave weights right to a millionth, and can be read."""
+SHOWN = "sample."
+"""Begins the columns of a sheet that show a sample."""
+CHOSEN = 0.01
+"""Below this chance the labelled samples do not look like the others."""
+SOMEBODY = ""
+
+
+@dataclass(slots=True)
+class Labels:
+    """What people said of one criterion, or of the run's number; `said` holds a number a person and sample."""
+
+    said: dict[str, dict[str, float]] = field(default_factory=dict)
+    chances: dict[str, float] = field(default_factory=dict)
+    drawn: int = 0
+    empty: int = 0
+
+    def mean(self, sample_id: str) -> float:
+        """The mean of what people said of a sample."""
+        numbers = self.said[sample_id].values()
+        return sum(numbers) / len(numbers)
+
+
+def judged_run(store: Store, record: RunRecord, metric: str | None) -> tuple[RunSeries, Series]:
+    """A run and the one of its numbers that is asked about, a value a sample."""
+    measures = sample_means(store, record, registry())
+    headline = [address for address, measure in measures.items() if measure.headline] or list(measures)
+    if not measures:
+        raise SpecError(f"run {record.id} has no mean that labels could correct")
+    if metric is None and len(headline) > 1:
+        raise SpecError(f"run {record.id} has several means; name one with --metric: {listing(headline)}")
+    address = headline[0] if metric is None else one_mean(store, [record], measures, metric, use="read")
+    run = series_of(store, record, {address: measures[address]})
+    return run, run.series[address]
+
+
+def calibrate_run(
+    store: Store, record: RunRecord, path: Path, *, metric: str | None = None, level: float = 0.95
+) -> tuple[Calibration, ...]:
+    """Correct the judge's number by the labels in a file: for the run, or for every criterion that the file names."""
+    run, series = judged_run(store, record, metric)
+    found = read_labels(path, series)
+    refuse_other_answers(store, record, path)
+    return tuple(_calibrated(run, series, name, labels, level) for name, labels in found.items())
+
+
+def read_labels(path: Path, series: Series) -> dict[str | None, Labels]:
+    """The labels of a file by criterion; a SpecError with everything wrong with it."""
+    found: dict[str | None, Labels] = {}
+    refused = Refused(path)
+    for number, row in enumerate(read_table(path, ("sample_id", "label")), start=1):
+        try:
+            _take(found, row, series)
+        except ValueError as wrong:
+            refused.add(number, str(wrong))
+    refused.check()
+    if not any(labels.said for labels in found.values()):
+        raise SpecError(f"{path} has no label yet")
+    return found
+
+
+def refuse_other_answers(store: Store, record: RunRecord, path: Path) -> None:
+    """A SpecError where the table shows other answers than the run has: its labels say nothing of this run."""
+    rows = {_text(row["sample_id"]): row for row in read_table(path, ("sample_id", "label")) if _text(row["label"])}
+    columns = {"output", *(f"{SHOWN}{name}" for name in answer_columns(record))}
+    if not columns & {name for row in rows.values() for name in row}:
+        return
+    other: list[str] = []
+    for entry in read_samples(store, record):
+        row = rows.get(entry.sample_id) or rows.get(str(harmless(entry.sample_id)))
+        if row is None or entry.trial:
+            continue
+        shown = _shown(entry)
+        if any(_told(row[name]) != _told(shown.get(name)) for name in columns if name in row):
+            other.append(entry.sample_id)
+    if other:
+        raise SpecError(
+            f"{path} shows other answers than run {record.id} has, of {len(other):,} of {len(rows):,} labelled samples"
+            f": {listing(other)}. What people said of those answers says nothing of these: name the run they were "
+            "drawn from, or draw new ones with calibrate --suggest"
+        )
+
+
+def _shown(entry: Sample) -> dict[str, Any]:
+    """What the sheet of suggestions shows of a sample."""
+    return {"output": entry.output, **{f"{SHOWN}{name}": value for name, value in entry.sample.items()}}
+
+
+def _told(cell: Any) -> str | float:
+    """A cell as it is compared: spreadsheets write numbers, line ends and formula signs in their own way."""
+    text = " ".join(_text(cell).removeprefix("'").split())
+    number = number_in(text)
+    return text if number is None else number
+
+
+def _take(found: dict[str | None, Labels], row: Mapping[str, Any], series: Series) -> None:
+    criterion = _text(row.get("criterion")) or None
+    if criterion is not None and criterion not in series.criteria:
+        known = listing(series.criteria)
+        raise ValueError(f'no criterion is called "{criterion}"{_hint(criterion, series.criteria)}; there is {known}')
+    sample_id = _known_id(_text(row["sample_id"]), series)
+    labels = found.setdefault(criterion, Labels())
+    chance = _text(row.get(CHANCE))
+    if chance:
+        labels.drawn += 1
+        labels.chances[sample_id] = _chance(chance)
+    said = _text(row["label"])
+    if not said:
+        labels.empty += 1
+        return
+    person = _text(row.get("annotator")) or SOMEBODY
+    mine = labels.said.setdefault(sample_id, {})
+    if person in mine:
+        raise ValueError(f'a second label of sample "{sample_id}"' + (f' by "{person}"' if person else ""))
+    worth = series.options.get(criterion, {}) | {"MET": 1.0, "UNMET": 0.0} if criterion else series.measure.labels
+    mine[person] = _worth(said, worth, _bounds(series, criterion))
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _hint(name: str, known: Mapping[str, Any]) -> str:
+    near = nearest(name, known)
+    return f'; did you mean "{near}"?' if near else ""
+
+
+def _known_id(sample_id: str, series: Series) -> str:
+    for each in (sample_id, sample_id.removeprefix("'")):
+        if each in series.values or each in series.failed:
+            return each
+    raise ValueError(f'the run has no sample "{sample_id}"{_hint(sample_id, {**series.values, **series.failed})}')
+
+
+def _chance(text: str) -> float:
+    number = number_in(text)
+    if number is None or not 0 < number <= 1:
+        raise ValueError(f'{CHANCE} "{text}" is not a chance above 0 and at most 1')
+    return number
+
+
+def _worth(said: str, worth: Mapping[str, float], bounds: tuple[float, float] | None) -> float:
+    """The number that a label stands for."""
+    named = {label.strip().casefold(): number for label, number in worth.items()}
+    number = named.get(said.casefold(), number_in(said))
+    if number is None:
+        declared = f" nor one of the labels {listing(worth)}" if worth else ""
+        raise ValueError(f'the label "{said}" is no number{declared}')
+    if bounds is not None and not bounds[0] <= number <= bounds[1]:
+        raise ValueError(f"the label {said} lies outside of the range {bounds[0]:g} to {bounds[1]:g}")
+    return number
+
+
+def _bounds(series: Series, criterion: str | None) -> tuple[float, float] | None:
+    """The declared range; 0 to 1 where all that was judged lies in it."""
+    if criterion is None and series.measure.bounds is not None:
+        return series.measure.bounds
+    numbers = series.values.values() if criterion is None else series.criteria[criterion].values()
+    return (0.0, 1.0) if all(0 <= number <= 1 for number in numbers) else None
+
+
+def _calibrated(run: RunSeries, series: Series, criterion: str | None, labels: Labels, level: float) -> Calibration:
+    judged = series.values if criterion is None else series.criteria[criterion]
+    ids = [each for each in labels.said if each in judged]
+    rest = [each for each in judged if each not in labels.said]
+    warnings = _warnings(labels, n_unjudged=len(labels.said) - len(ids))
+    chances, rest_chances = _chances(labels, judged, (ids, rest), _bounds(series, criterion), warnings)
+    clusters = run.clusters([*ids, *rest], series.measure.address)
+    found = LabelledScores(
+        labels=np.array([labels.mean(each) for each in ids], dtype=np.float64),
+        judged=_column(judged, ids),
+        rest=_column(judged, rest),
+        chances=chances,
+        rest_chances=rest_chances,
+        clusters=None if clusters is None else clusters[: len(ids)],
+        rest_clusters=None if clusters is None else clusters[len(ids) :],
+    )
+    origin = None
+    if chances is None:
+        origin = origin_chance(found.judged, found.rest)
+        if origin < CHOSEN:
+            warnings.append(
+                f"the labelled samples are unlike the others: the judge's mean is {found.judged.mean():.3f} there and "
+                f"{found.rest.mean():.3f} on the rest (p = {origin:.2g}). Labels must be drawn at random: see --suggest"
+            )
+    rng = generator(run.record.seed, f"calibrate/{series.measure.address}[{criterion or ''}]")
+    made = calibrate(found, bounds=_bounds(series, criterion), level=level, rng=rng)
+    return Calibration(
+        run=run.record.id,
+        address=series.measure.address,
+        criterion=criterion,
+        found=made,
+        origin_p=origin,
+        warnings=tuple(warnings),
+    )
+
+
+def _column(judged: Mapping[str, float], ids: Sequence[str]) -> FloatArray:
+    return np.array([judged[each] for each in ids], dtype=np.float64)
+
+
+def _warnings(labels: Labels, *, n_unjudged: int) -> list[str]:
+    warnings = []
+    if n_unjudged:
+        warnings.append(f"{n_unjudged:,} labels are of samples that have no number of the judge; they are left out")
+    if labels.empty and labels.drawn:
+        warnings.append(
+            f"{labels.empty:,} of {labels.drawn:,} suggested samples have no label: "
+            "if they were skipped because they are hard, the result is biased"
+        )
+    return warnings
+
+
+def _chances(
+    labels: Labels,
+    judged: Mapping[str, float],
+    ids: tuple[Sequence[str], Sequence[str]],
+    bounds: tuple[float, float] | None,
+    warnings: list[str],
+) -> tuple[FloatArray | None, FloatArray | None]:
+    """The chances of labelled and other samples; None where labels came without them, or not all with them."""
+    if not labels.chances:
+        return None, None
+    labelled, rest = ids
+    if any(each not in labels.chances for each in labelled):
+        warnings.append(f"some labels have no {CHANCE}: all are taken as drawn evenly")
+        return None, None
+    every = list(judged)
+    again = dict(zip(every, chances_to_label(_doubt(judged, every, bounds), labels.drawn).tolist(), strict=True))
+    own = np.array([labels.chances[each] for each in labelled], dtype=np.float64)
+    if not np.allclose(own, [again[each] for each in labelled], rtol=1e-3):
+        warnings.append("the labels were drawn for another run: its other samples are taken as equally likely")
+        return own, None
+    return own, np.array([again[each] for each in rest], dtype=np.float64)
+
+
+def _doubt(judged: Mapping[str, float], ids: Sequence[str], bounds: tuple[float, float] | None) -> FloatArray:
+    """How unsure a judge's number is of itself: most in the middle of the range; yes and no are equally sure."""
+    numbers = _column(judged, ids)
+    if bounds is None:
+        return np.ones_like(numbers)
+    share = (numbers - bounds[0]) / (bounds[1] - bounds[0])
+    return np.sqrt(np.clip(share * (1 - share), 0.0, None))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """A sample for people to label, and the chance with which it was drawn."""
+
+    entry: Sample
+    chance: float
+
+
+def suggest_labels(
+    store: Store, record: RunRecord, n: int, *, metric: str | None = None, seed: int = 0
+) -> list[Suggestion]:
+    """Draw samples for people to label: the doubtful more often, every one with a known chance."""
+    _, series = judged_run(store, record, metric)
+    ids = list(series.values)
+    if not ids:
+        raise SpecError(f"run {record.id} has no sample with a number: there is nothing to label")
+    chances = chances_to_label(_doubt(series.values, ids, _bounds(series, None)), n)
+    places = drawn(chances, rng=generator(seed, f"suggest/{series.measure.address}"))
+    chosen = {ids[place]: float(chances[place]) for place in places.tolist()}
+    return [
+        Suggestion(entry=entry, chance=chosen[entry.sample_id])
+        for entry in read_samples(store, record)
+        if entry.sample_id in chosen and not entry.trial
+    ]
+
+
+def write_suggestions(path: Path, suggestions: Sequence[Suggestion], *, force: bool = False) -> None:
+    """Write the samples to a CSV with an empty column for the labels; it is a labels file once that is filled in."""
+    if path.suffix.lower() != ".csv":
+        raise SpecError(f'"{path.name}" is to hold suggestions: end it in .csv')
+    if path.exists() and not force:
+        raise SpecError(f"{path} is there already: --force replaces it, and the labels in it")
+    shown = [
+        {name: cell for name, cell in _shown(each.entry).items() if name != f"{SHOWN}sample_id"} for each in suggestions
+    ]
+    columns = list(dict.fromkeys(name for cells in shown for name in cells))
+    try:
+        with path.open("w", encoding="utf-8", newline="") as out:
+            writer = csv.writer(out)
+            writer.writerow(["sample_id", "label", CHANCE, *columns])
+            for each, cells in zip(suggestions, shown, strict=True):
+                said = [cells.get(name) for name in columns]
+                harmless_cells = [harmless(cell if cell is None else str(cell)) for cell in said]
+                chance = f"{each.chance:.{CHANCE_DIGITS}g}"
+                writer.writerow([harmless(each.entry.sample_id), "", chance, *harmless_cells])
+    except OSError as error:
+        raise SpecError(f"cannot write {path}: {error.strerror or error}") from error

@@ -1,0 +1,339 @@
+"""Runs beside a baseline: samples matched by id and content, every headline mean compared pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from string import ascii_uppercase
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from assay.analysis.means import SampleMean, answer_columns, changed_settings, one_mean, sample_means, scorer_nodes
+from assay.analysis.per_sample import RunSeries, Series, is_fanned, series_of
+from assay.analysis.sources import by_source, gaps, made_columns
+from assay.builtin import registry
+from assay.errors import Problem, SpecError
+from assay.registry import Registry
+from assay.results.comparison import Compared, Comparison, Flip, Matching, NamedRun, Part
+from assay.results.rules import one_address
+from assay.spec.nearest import listing, nearest
+from assay.stats import interval
+from assay.stats.clusters import FloatArray
+from assay.stats.interval import z_value
+from assay.stats.multiple import benjamini_hochberg, holm
+from assay.stats.paired import Paired, Verdict, items_to_decide, paired, verdict
+from assay.stats.random import generator
+from assay.store.decoder import read_samples
+from assay.store.runs import RunRecord
+from assay.store.store import Store
+from assay.types import MetricValue
+
+if TYPE_CHECKING:
+    pass
+
+MOST_RUNS = len(ascii_uppercase)
+IDS_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions:
+    """What a person may say about a comparison.
+
+    `metrics` are addresses or ends of them, all headline means when there are none; `ignored` columns may differ
+    between the samples of two runs; `lower_is_better` names the numbers of which less is better.
+    """
+
+    metrics: tuple[str, ...] = ()
+    lower_is_better: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    margin: float | None = None
+    level: float = 0.95
+
+
+def compare_runs(store: Store, records: Sequence[RunRecord], options: CompareOptions) -> Comparison:
+    """The first run is the baseline; Holm's family is every number of every other run."""
+    if len(records) < 2:
+        raise SpecError("a comparison needs two runs or more: a baseline, and what is compared with it")
+    if len(records) > MOST_RUNS:
+        raise SpecError(f"at most {MOST_RUNS} runs can be compared at once")
+    ignored = {*options.ignored, *(name for record in records for name in answer_columns(record))}
+    measures, notes = _measures(store, records, options)
+    first, *rest = _read(store, records, measures, ignored)
+    _refuse_unknown(options.ignored, [first, *rest])
+    matching = tuple(_match(store, first, other, letter) for other, letter in zip(rest, _letters(1), strict=False))
+    every = [
+        _one(first, other, address, found, options)
+        for other, found in zip(rest, matching, strict=True)
+        for address in measures[0]
+    ]
+    return Comparison(
+        runs=tuple(
+            NamedRun(letter=letter, run=record.id, task=record.task, model=record.model)
+            for letter, record in zip(_letters(0), records, strict=False)
+        ),
+        matching=matching,
+        compared=tuple(_decided(every, options)),
+        level=options.level,
+        margin=options.margin,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _read(
+    store: Store, records: Sequence[RunRecord], measures: Sequence[Mapping[str, SampleMean]], ignored: Collection[str]
+) -> list[RunSeries]:
+    """Every run once; where one has several rows a sample, all of them sample by sample."""
+    fanned = any(is_fanned(record) for record in records)
+    read: dict[str, RunSeries] = {}
+    for record, own in zip(records, measures, strict=True):
+        if record.id not in read:
+            read[record.id] = series_of(store, record, own, ignored=ignored, columns=fanned)
+    if fanned:
+        made = {name for run in read.values() for name in made_columns(run)}
+        read = {name: by_source(run, made) for name, run in read.items()}
+    return [read[record.id] for record in records]
+
+
+def _refuse_unknown(ignored: Sequence[str], read: Sequence[RunSeries]) -> None:
+    """A column that no sample has cannot be ignored: it is misspelt."""
+    known = dict.fromkeys(name for run in read for name in sorted(run.names))
+    problems = [
+        Problem(message=f'no sample has a column "{name}" to ignore; there are {listing(known)}', suggestion=near)
+        for name in ignored
+        if name not in known
+        for near in [nearest(name, known)]
+    ]
+    if problems:
+        raise SpecError(problems)
+
+
+def _letters(start: int) -> str:
+    return ascii_uppercase[start:]
+
+
+def _measures(
+    store: Store, records: Sequence[RunRecord], options: CompareOptions
+) -> tuple[list[dict[str, SampleMean]], list[str]]:
+    """For every run the numbers that all of them have, and what is left out."""
+    known = registry()
+    every = [sample_means(store, record, known) for record in records]
+    common = [address for address in every[0] if all(address in other for other in every[1:])]
+    if not common:
+        there = "; ".join(f"{record.id} has {listing(own)}" for record, own in zip(records, every, strict=True))
+        raise SpecError(f"the runs have no mean of the same name to compare: {there}")
+    if options.metrics:
+        wanted = [one_mean(store, records, common, name) for name in options.metrics]
+    else:
+        wanted = [address for address in common if all(own[address].headline for own in every)] or common
+    left_out = dict.fromkeys(address for own in every for address in own if address not in common)
+    notes = [f"not in all runs, so not compared: {listing(left_out)}"] if left_out else []
+    notes += [
+        f"the runs are of different tasks: {one.task} and {other.task}"
+        for one, other in pairwise(records)
+        if one.task != other.task
+    ]
+    notes += _sameness(records, {own[address].scorer: None for own in every for address in wanted}, known)
+    notes += [f"run {record.id} is partial: it may lack samples" for record in records if record.status == "partial"]
+    return [{address: own[address] for address in dict.fromkeys(wanted)} for own in every], notes
+
+
+def _sameness(records: Sequence[RunRecord], keys: Collection[str], known: Registry) -> Iterator[str]:
+    """What a reader must know of runs that are one, or whose scorers are not."""
+    first, *rest = records
+    before = dict(scorer_nodes(first))
+    for letter, record in zip(_letters(1), rest, strict=False):
+        if record.id == first.id:
+            yield f"A and {letter} are the same run, {record.id}"
+        after = dict(scorer_nodes(record))
+        for key in keys:
+            changed = changed_settings(before.get(key, {}), after.get(key, {}), known)
+            if changed:
+                yield (
+                    f"{key} is not the same scorer in A and {letter}: {listing(changed)} differs; what changed may be "
+                    "the scorer and not the answers"
+                )
+
+
+def _match(store: Store, first: RunSeries, other: RunSeries, letter: str) -> Matching:
+    here, there = first.contents, other.contents
+    both = [each for each in here if each in there]
+    changed = tuple(each for each in both if here[each] != there[each])
+    found = Matching(
+        letter=letter,
+        n_common=len(both) - len(changed),
+        only_before=tuple(each for each in here if each not in there),
+        only_after=tuple(each for each in there if each not in here),
+        other_content=changed,
+    )
+    if not found.n_common:
+        raise SpecError(_nothing_in_common(store, first, other, changed))
+    return found
+
+
+def _nothing_in_common(store: Store, first: RunSeries, other: RunSeries, changed: Sequence[str]) -> str:
+    head = f"runs {first.record.id} and {other.record.id} have no sample in common"
+    if not changed:
+        ids = (listing(list(run.contents), most=IDS_SHOWN) for run in (first, other))
+        return f"{head}: their ids are {' and '.join(ids)}"
+    rows = [next(read_samples(store, run.record, sample_id=changed[0]), None) for run in (first, other)]
+    one, two = ({} if row is None else row.sample for row in rows)
+    columns = [name for name in dict.fromkeys([*one, *two]) if one.get(name) != two.get(name)]
+    return (
+        f"{head}: under the same ids the samples differ in {listing(columns) if columns else 'content'}; "
+        "if that is an answer and not the question, name it with --ignore COLUMN"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A comparison before the others are known; `shown` holds the numbers of the samples that both runs have."""
+
+    letter: str
+    address: str
+    shown: tuple[Mapping[str, float], Mapping[str, float]]
+    found: Paired
+    groups: Mapping[str, Paired]
+    criteria: Mapping[str, Paired]
+    failed: tuple[int, int]
+    numbers: tuple[MetricValue, MetricValue]
+
+
+def _one(first: RunSeries, other: RunSeries, address: str, found: Matching, options: CompareOptions) -> _Found:
+    before, after = first.series[address], other.series[address]
+    matched = [each for each in first.contents if first.contents[each] == other.contents.get(each)]
+    ids = [each for each in matched if each in before.values and each in after.values]
+    differ = _Differ(first, before, after, options.level)
+    labels = dict.fromkeys(before.groups[each] for each in ids if each in before.groups)
+    return _Found(
+        letter=found.letter,
+        address=address,
+        shown=(_each(before, ids), _each(after, ids)),
+        found=differ.of(ids),
+        groups={
+            label: differ.of([each for each in ids if before.groups.get(each) == label], label)
+            for label in sorted(labels)
+        },
+        criteria={
+            name: differ.values(values, after.criteria[name], [e for e in matched if e in values], name)
+            for name, values in before.criteria.items()
+            if name in after.criteria
+        },
+        failed=(
+            sum(each not in before.values for each in matched),
+            sum(each not in after.values for each in matched),
+        ),
+        numbers=(differ.mean(before, ids), differ.mean(after, ids)),
+    )
+
+
+def _each(series: Series, ids: Sequence[str]) -> dict[str, float]:
+    """The number of each sample: the mean of its rows, where it has several."""
+    return {each: series.values[each] / series.sizes.get(each, 1) for each in ids}
+
+
+@dataclass(frozen=True, slots=True)
+class _Differ:
+    """Pairs the samples of two runs; the same runs and seed give the same chances."""
+
+    first: RunSeries
+    before: Series
+    after: Series
+    level: float
+
+    def of(self, ids: Sequence[str], part: str = "") -> Paired:
+        """The difference over these samples; samples of several rows count for all of them."""
+        shown = [_each(side, ids) for side in (self.before, self.after)]
+        if not self.before.sizes or len(ids) < 2:
+            return self.values(shown[0], shown[1], ids, part)
+        sums = _array(self.before.values, ids), _array(self.after.values, ids)
+        sizes = _array(self.before.sizes, ids), _array(self.after.sizes, ids)
+        gap = gaps(sums, sizes)
+        made = self.values(dict.fromkeys(ids, 0.0), dict(zip(ids, gap.tolist(), strict=True)), ids, part)
+        wins, losses = (sum((shown[1][e] - shown[0][e]) * way > 0 for e in ids) for way in (1, -1))
+        return replace(made, wins=wins, losses=losses, ties=len(ids) - wins - losses)
+
+    def values(self, before: Mapping[str, float], after: Mapping[str, float], ids: Sequence[str], part: str) -> Paired:
+        """The difference of two columns over the samples that both have."""
+        both = [each for each in ids if each in before and each in after]
+        return paired(
+            _array(before, both),
+            _array(after, both),
+            self.first.clusters(both, self.before.measure.address),
+            rng=self._rng(part),
+            bounds=self.before.measure.bounds,
+            level=self.level,
+        )
+
+    def mean(self, side: Series, ids: Sequence[str]) -> MetricValue:
+        """The number of one run over the samples that both have."""
+        clusters = self.first.clusters(ids, self.before.measure.address)
+        bounds = side.measure.bounds
+        if not side.sizes:
+            return interval.mean(_array(side.values, ids), clusters, rng=self._rng(), bounds=bounds, level=self.level)
+        sums, sizes = _array(side.values, ids), _array(side.sizes, ids)
+        if bool(((sums >= 0) & (sums <= sizes)).all()):
+            return interval.ratio(sums, sizes, clusters, level=self.level)
+        return MetricValue(value=float(sums.sum() / sizes.sum()), n=int(sizes.sum()))
+
+    def _rng(self, part: str = "") -> np.random.Generator:
+        return generator(self.first.record.seed, f"compare/{self.before.measure.address}[{part}]")
+
+
+def _array(values: Mapping[str, float], ids: Sequence[str]) -> FloatArray:
+    return np.array([values[each] for each in ids], dtype=np.float64)
+
+
+def _decided(every: Sequence[_Found], options: CompareOptions) -> list[Compared]:
+    adjusted = holm([each.found.p for each in every])
+    addresses = list(dict.fromkeys(each.address for each in every))
+    lower = {one_address(addresses, name) for name in options.lower_is_better}
+    return [_compared(each, p, options, each.address in lower) for each, p in zip(every, adjusted, strict=True)]
+
+
+_OPPOSITE: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
+
+
+def _compared(each: _Found, p: float | None, options: CompareOptions, lower: bool) -> Compared:
+    found, (before, after) = each.found, each.shown
+    said, apart = verdict(found, p, margin=options.margin), verdict(found, p)
+    numbers = [*before.values(), *after.values()]
+    return Compared(
+        letter=each.letter,
+        address=each.address,
+        before=each.numbers[0],
+        after=each.numbers[1],
+        found=found,
+        p_adjusted=p,
+        verdict=_OPPOSITE.get(said, said) if lower else said,
+        apart=_OPPOSITE.get(apart, apart) if lower else apart,
+        n_to_decide=_to_decide(found, said, options),
+        flips=tuple(Flip(sample_id=e, before=before[e], after=after[e]) for e in before if before[e] != after[e]),
+        failed_before=each.failed[0],
+        failed_after=each.failed[1],
+        groups=_parts(each.groups),
+        criteria=_parts(each.criteria),
+        in_points=bool(numbers) and min(numbers) >= 0 and max(numbers) <= 1,
+    )
+
+
+def _parts(found: Mapping[str, Paired]) -> tuple[Part, ...]:
+    adjusted = benjamini_hochberg([each.p for each in found.values()])
+    return tuple(
+        Part(name=name, found=each, p_adjusted=p) for (name, each), p in zip(found.items(), adjusted, strict=True)
+    )
+
+
+def _to_decide(found: Paired, said: Verdict, options: CompareOptions) -> int | None:
+    """How many samples would settle what is open: a difference as large as the one seen, or as the margin."""
+    value = found.difference.value
+    if value is None or said not in ("undecided", "no clear difference"):
+        return None
+    if options.margin is not None and not found.share_squared:
+        z = z_value(2 * options.level - 1) ** 2
+        needed = int(np.ceil(z * (1 - options.margin) / options.margin)) if options.margin else None
+    else:
+        size = value if options.margin is None else options.margin
+        needed = items_to_decide(found.share_squared, size, level=options.level)
+    return needed if needed is not None and needed > found.n else None

@@ -1,0 +1,70 @@
+"""The labels of a run's judges as votes: classifiers and labelers, beside the true label where a sample has one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.analysis.means import scorer_nodes
+from assay.analysis.scale import Scale
+from assay.analysis.votes import Ballot
+from assay.store.decoder import Sample
+from assay.store.runs import RunRecord
+
+JUDGE = "judge"
+TRUTH = "ground_truth_label"
+_GIVEN = {"model_as_a_judge_classifier": "predicted_label", "labeler_via_model": "label"}
+"""The field in which a kind of scorer keeps what its judge said."""
+_DECLARED = ("correct_labels", "incorrect_labels", "valid_labels")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelBallots:
+    """A ballot for every scorer that gives labels, by its key, and the scales that are declared for them."""
+
+    ballots: Mapping[str, Ballot]
+    scales: Mapping[str, Scale]
+
+
+def label_scorers(record: RunRecord) -> dict[str, Mapping[str, Any]]:
+    """The scorers of a run that let a judge choose a label, by key."""
+    return {key: node for key, node in scorer_nodes(record) if node.get("type") in _GIVEN}
+
+
+def label_ballots(record: RunRecord, entries: Sequence[Sample]) -> LabelBallots:
+    """What the judges of a run's classifiers and labelers said of every sample, with the true labels."""
+    ballots: dict[str, Ballot] = {}
+    scales: dict[str, Scale] = {}
+    for key, node in label_scorers(record).items():
+        ballot = _ballot(key, _GIVEN[node["type"]], entries)
+        if not ballot.rows:
+            continue
+        ballots[key] = ballot
+        declared = [str(label) for name in _DECLARED for label in node.get(name) or ()]
+        if declared:
+            scales[key] = _scale(declared, ballot)
+    return LabelBallots(ballots=ballots, scales=scales)
+
+
+def _scale(declared: Sequence[str], ballot: Ballot) -> Scale:
+    """The declared labels, and the true ones that the judge was not offered."""
+    known: dict[str, str] = {}
+    for label in (*declared, *ballot.labels()):
+        known.setdefault(label.strip().casefold(), label)
+    return Scale(kind="nominal", labels=tuple(known.values()))
+
+
+def _ballot(key: str, field: str, entries: Sequence[Sample]) -> Ballot:
+    ballot = Ballot(key)
+    for entry in entries:
+        if key not in entry.scores:
+            continue
+        values = entry.scores[key].values
+        row = f"{entry.sample_id}/{entry.trial}"
+        ballot.rows[row] = entry.sample_id
+        ballot.hear(JUDGE, row, str(values[field]))
+        truth = values.get(TRUTH, entry.sample.get(TRUTH))
+        if truth is not None:
+            ballot.truth[row] = str(truth)
+    return ballot

@@ -1,0 +1,254 @@
+"""One number a sample: what a comparison, a calibration and a plan read of a stored run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from assay.analysis.means import SampleMean
+from assay.errors import SpecError
+from assay.interop.numbers import as_number
+from assay.metrics.compute import coarsen
+from assay.metrics.table import TableColumn
+from assay.registry import Kind
+from assay.spec import LoadedScorer, LoadedTask
+from assay.spec.document import Document
+from assay.spec.fields import ScorerSpec
+from assay.spec.task import Definition, Task, Trials
+from assay.stats.clusters import IntArray
+from assay.store import runs
+from assay.store.runs import RunRecord
+from assay.store.sample_rows import StoredSample, stored_samples
+from assay.store.store import Store
+from assay.summary.actions import excluded
+from assay.summary.trials import aggregate
+from assay.templates import texts
+from assay.types import Rows
+
+PAGE = 5_000
+
+
+@dataclass(slots=True)
+class Series:
+    """The samples of a run under one measure, by id; `failed` says why a sample has no number.
+
+    With `sizes` a value is a sum over so many rows.
+    """
+
+    measure: SampleMean
+    values: dict[str, float] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    groups: dict[str, str] = field(default_factory=dict)
+    clusters: dict[str, str] = field(default_factory=dict)
+    criteria: dict[str, dict[str, float]] = field(default_factory=dict)
+    options: dict[str, dict[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSeries:
+    """A run with its measures; `contents` holds a digest of every sample, `sources` the sample that a row came from.
+
+    `columns` holds a digest of every column, where asked for; `names` are the columns that its samples have.
+    """
+
+    record: RunRecord
+    series: Mapping[str, Series]
+    contents: dict[str, bytes] = field(default_factory=dict)
+    sources: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, dict[str, bytes]] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+
+    def clusters(self, ids: Sequence[str], address: str) -> IntArray | None:
+        """Rows of one source sample together, and what `cluster_by` joins; None when each stands for itself."""
+        if not ids:
+            return None
+        joined = _codes(self.sources.get(each, each) for each in ids)
+        labels = self.series[address].clusters
+        if labels:
+            known = {label: code for code, label in enumerate(dict.fromkeys(labels.values()))}
+            codes = np.array([known[labels[each]] if each in labels else -1 for each in ids], dtype=np.int32)
+            joined = coarsen(joined, TableColumn(codes=codes, distinct=tuple(known)))
+        return None if len(np.unique(joined)) == len(ids) else joined
+
+
+def _codes(labels: Iterable[str]) -> IntArray:
+    known: dict[str, int] = {}
+    return np.array([known.setdefault(label, len(known)) for label in labels], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """What the reading of a run's samples needs to know of it."""
+
+    keys: Sequence[str]
+    trials: Trials | None
+    fanned: bool
+    families: bool
+    without: Collection[int]
+    ignored: Collection[str]
+    columns: bool
+
+
+def is_fanned(record: RunRecord) -> bool:
+    """Did a postprocessor make several rows of a sample?"""
+    definition = orjson.loads(record.spec)["task"].get("definition") or {}
+    return bool((definition.get("solver") or {}).get("postprocessor"))
+
+
+def series_of(
+    store: Store,
+    record: RunRecord,
+    measures: Mapping[str, SampleMean],
+    *,
+    ignored: Collection[str] = (),
+    columns: bool = False,
+) -> RunSeries:
+    """Read the samples of a run once: a number a sample and measure, the trials of a sample made one.
+
+    `ignored` columns do not count for the content of a sample; `columns` keeps a digest of each of the others.
+    """
+    if record.summary is None:
+        state = runs.state(record)
+        raise SpecError(f"run {record.id} is {state} and has no numbers yet: run its file again to finish it")
+    spec = orjson.loads(record.spec)
+    definition = spec["task"].get("definition") or {}
+    how = _Reading(
+        keys=spec["scorers"],
+        trials=Trials.model_validate(definition["trials"]) if definition.get("trials") else None,
+        fanned=is_fanned(record),
+        families=bool(spec.get("dataset", {}).get("families")),
+        without=_excluded(store, record, definition, spec["scorers"]),
+        ignored=ignored,
+        columns=columns,
+    )
+    made = RunSeries(record=record, series={address: Series(m) for address, m in measures.items()})
+    samples = _samples(stored_samples(store, record.rows_of), fanned=how.fanned)
+    while page := list(islice(samples, PAGE)):
+        _read_page(made, page, how)
+    return made
+
+
+def source_of(stored: StoredSample) -> str:
+    """The sample that a row came from; a row that failed before it was made is its own."""
+    return stored.sample_id if 0 in stored.failures else stored.sample_id.rpartition("/")[0]
+
+
+def _samples(stored: Iterator[StoredSample], *, fanned: bool) -> Iterator[tuple[str, list[StoredSample]]]:
+    """The trials of a sample together; of a fanned one, those of each row."""
+    for _, entries in groupby(stored, key=source_of if fanned else lambda each: each.sample_id):
+        rows: dict[str, list[StoredSample]] = {}
+        for each in entries:
+            rows.setdefault(each.sample_id, []).append(each)
+        yield from rows.items()
+
+
+_Page = Sequence[tuple[str, Sequence[StoredSample]]]
+
+
+def _read_page(made: RunSeries, page: _Page, how: _Reading) -> None:
+    inputs = [orjson.loads(group[0].input) for _, group in page]
+    for (sample_id, group), sample in zip(page, inputs, strict=True):
+        made.contents[sample_id] = _digest(sample, how.ignored)
+        made.names.update(sample)
+        if how.families:
+            made.sources[sample_id] = str(sample.get("source_id", sample_id))
+        elif how.fanned:
+            made.sources[sample_id] = source_of(group[0])
+        if how.columns:
+            kept_columns = {name: value for name, value in sample.items() if name not in how.ignored}
+            made.columns[sample_id] = {name: _digest({name: value}, ()) for name, value in kept_columns.items()}
+        kept = [stored for stored in group if stored.position not in how.without] if how.without else group
+        for series in made.series.values():
+            if kept:
+                _read(series, sample_id, kept, how)
+            else:
+                series.failed[sample_id] = "an action of the task excludes it"
+    rows = Rows(positions=range(len(page)), ids=[sample_id for sample_id, _ in page], samples=inputs)
+    for series in made.series.values():
+        _label(series, rows)
+
+
+def _excluded(store: Store, record: RunRecord, definition: Mapping[str, Any], keys: Sequence[str]) -> Collection[int]:
+    """The rows that the task's actions keep out of its numbers."""
+    if not definition.get("actions"):
+        return ()
+    # only the scorers' names matter here: which fields they give was checked before the run
+    unknown: Any = Kind(settings=ScorerSpec, function=len)
+    scorers = (LoadedScorer(key=k, kind=unknown, settings=ScorerSpec(type=k), metrics=(), place=None) for k in keys)
+    document = Document(path=Path(record.file), root=Path(), data={}, positions={}, sources={})
+    task = Task.model_construct(key=record.task, display_name="", definition=Definition(actions=definition["actions"]))
+    loaded = LoadedTask(
+        task=task, document=document, dataset=None, solver=None, scorers=tuple(scorers), config={}, resolved={}
+    )
+    return excluded(loaded, store, record.rows_of).positions
+
+
+def _digest(sample: Mapping[str, Any], ignored: Collection[str]) -> bytes:
+    kept = {name: value for name, value in sample.items() if name not in ignored}
+    text = orjson.dumps(kept, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+    return hashlib.blake2b(text, digest_size=16).digest()
+
+
+def _read(series: Series, sample_id: str, group: Sequence[StoredSample], how: _Reading) -> None:
+    slot = how.keys.index(series.measure.scorer) + 1
+    scores = [stored.scores[slot] for stored in group if slot in stored.scores]
+    if not scores:
+        failures = [stored.failures[at] for stored in group for at in (0, slot) if at in stored.failures]
+        series.failed[sample_id] = failures[0].detail if failures else "it was not scored"
+        return
+    if how.trials is None:
+        said = _said(*scores[0], series.measure.fields)
+        if scores[0][1] is not None and '"votes"' in scores[0][1]:
+            _read_criteria(series, sample_id, _loaded(scores[0][0]), orjson.loads(scores[0][1]))
+    else:
+        said = aggregate([_loaded(values) for values, _ in scores], how.trials)
+    number = series.measure.read(said)
+    if number is None:
+        series.failed[sample_id] = f"it has no number in {' and '.join(series.measure.fields)}"
+    else:
+        series.values[sample_id] = number
+
+
+@lru_cache(maxsize=1_024)
+def _loaded(text: str) -> Mapping[str, Any]:
+    """A JSON object; scores are few and come again and again."""
+    made: Mapping[str, Any] = orjson.loads(text)
+    return made
+
+
+def _said(values: str, metadata: str | None, fields: Iterable[str]) -> Mapping[str, Any]:
+    """The fields of a score; its details are read only where the values lack one."""
+    found = _loaded(values)
+    if metadata is None or all(name in found for name in fields):
+        return found
+    return {**orjson.loads(metadata), **found}
+
+
+def _read_criteria(series: Series, sample_id: str, values: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
+    votes = metadata.get("votes")
+    for name in votes if isinstance(votes, Mapping) else ():
+        number = as_number(values.get(name))
+        if number is not None:
+            series.criteria.setdefault(name, {})[sample_id] = number
+            series.options.setdefault(name, {})[str(metadata.get(f"{name}_label"))] = number
+
+
+def _label(series: Series, rows: Rows) -> None:
+    wanted = [(series.measure.group_by, series.groups), (series.measure.cluster_by, series.clusters)]
+    for template, into in wanted:
+        if template is not None:
+            column = texts(template, rows, stage="metric")
+            into |= {
+                each: text
+                for place, (each, text) in enumerate(zip(rows.ids, column.values, strict=True))
+                if place not in column.failures
+            }

@@ -1,0 +1,203 @@
+"""The votes of a run: what its rubrics kept of every judge, and what judges labelled, beside the truth of its task."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import orjson
+
+from assay.analysis.label_votes import label_ballots, label_scorers
+from assay.analysis.panels import Totals
+from assay.analysis.scale import Scale
+from assay.analysis.votes import Ballot, scales_of, score_errors
+from assay.errors import SpecError
+from assay.judging.criteria import Criterion, CriterionVerdict
+from assay.judging.rubric import Sheet
+from assay.results.agreement import PANEL, Values
+from assay.store import runs
+from assay.store.decoder import Sample, read_samples, scorer_keys
+from assay.store.runs import RunRecord
+from assay.store.store import Store
+from assay.types import Score
+
+RECENT = 200
+"""How many runs are looked at for the latest in which judges voted."""
+FIRST = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunVotes:
+    """The votes of a run's rubric scorers and the scales of their criteria; total scores beside those of the truth.
+
+    `totals` holds the score that each judge alone would give; `failed` are samples of which there is no vote.
+    """
+
+    ballots: list[Ballot]
+    scales: Mapping[str, Scale]
+    scores: Mapping[str, Values]
+    totals: Totals | None
+    failed: frozenset[str] = frozenset()
+
+
+def latest_judged(store: Store) -> RunRecord:
+    """The newest finished run in which judges voted; the newest of all where there is none."""
+    for record in runs.all_runs(store, RECENT):
+        if record.summary is not None and _voted(store, record):
+            return record
+    return runs.find(store, "latest")
+
+
+def _voted(store: Store, record: RunRecord) -> bool:
+    """Does the run have a rubric or a judge that gives labels, or votes that came from elsewhere?"""
+    spec = orjson.loads(record.spec)
+    if spec.get("sheets") or spec.get("rubrics") or label_scorers(record):
+        return True
+    first = islice(read_samples(store, record), FIRST)
+    return any(_has_votes(entry, key) for entry in first for key in entry.scores)
+
+
+def votes_of_run(store: Store, record: RunRecord) -> RunVotes:
+    """All that the judges of a run have said, with the truth of its task."""
+    entries = list(read_samples(store, record))
+    keys = [key for key in scorer_keys(record) if any(_has_votes(entry, key) for entry in entries)]
+    ballots: dict[str, Ballot] = {}
+    for entry in entries:
+        for key in keys:
+            if _has_votes(entry, key):
+                _read_entry(entry, key, _prefix(key, keys), ballots)
+    labelled = label_ballots(record, entries)
+    ballots |= labelled.ballots
+    if not ballots:
+        raise SpecError(
+            f"run {record.id} has no votes: no scorer of it is a rubric, or a judge that gives labels, that judged "
+            "something"
+        )
+    voted = {item for ballot in ballots.values() for item in ballot.rows.values()}
+    return RunVotes(
+        ballots=list(ballots.values()),
+        scales={**_scales(record, keys), **labelled.scales},
+        scores=_score_values(entries, keys),
+        totals=_totals(entries, keys[0]) if len(keys) == 1 else None,
+        failed=frozenset(entry.sample_id for entry in entries) - voted,
+    )
+
+
+def _has_votes(entry: Sample, key: str) -> bool:
+    return key in entry.scores and isinstance(entry.scores[key].metadata.get("votes"), dict)
+
+
+def _read_entry(entry: Sample, key: str, prefix: str, ballots: dict[str, Ballot]) -> None:
+    score = entry.scores[key]
+    row = f"{entry.sample_id}/{entry.trial}"
+    for name, votes in score.metadata["votes"].items():
+        ballot = ballots.setdefault(prefix + name, Ballot(prefix + name))
+        ballot.rows[row] = entry.sample_id
+        for vote in votes:
+            _read_vote(ballot, row, vote)
+        ballot.panel[row] = score.metadata.get(f"{name}_label") if name in score.values else None
+        before_snapping = (score.metadata.get("aggregated_values") or {}).get(name, score.values.get(name))
+        if before_snapping is not None:
+            ballot.numbers[row] = float(before_snapping)
+        if f"{name}_truth" in score.metadata:
+            ballot.truth[row] = score.metadata[f"{name}_truth"]
+
+
+def _read_vote(ballot: Ballot, row: str, vote: Mapping[str, Any]) -> None:
+    judge, repeat = vote["judge_id"], int(vote.get("repeat", 0))
+    ballot.judges.setdefault(judge, {})
+    if vote.get("error") is not None:
+        return
+    if "verdict" in vote:
+        ballot.binary = True
+        word = vote["verdict"]
+        ballot.hear(judge, row, None if word == CriterionVerdict.CANNOT_ASSESS else word, repeat=repeat)
+        return
+    label = vote.get("selected_label")
+    if vote.get("na") or label is None:
+        ballot.abstaining |= set() if label is None else {label}
+        ballot.hear(judge, row, None, repeat=repeat)
+        return
+    ballot.values[label] = float(vote.get("value", 0.0))
+    ballot.hear(judge, row, label, repeat=repeat)
+
+
+def _score_values(entries: Sequence[Sample], keys: Sequence[str]) -> dict[str, Values]:
+    """How far the panel's and each judge's scores lie from the score of the truth; the panel's also unsnapped."""
+    made = {judge: score_errors(rows, judge) for judge, rows in _beside_truth(entries, keys, _said).items()}
+    for judge, rows in _beside_truth(entries, keys, _unsnapped).items():
+        made[judge]["rmse_continuous"] = score_errors(rows, f"{judge}/continuous")["rmse"]
+    return dict(made)
+
+
+def _said(score: Score) -> dict[str, tuple[Any, Any]]:
+    """The score of the panel and of every judge, each with the score of the truth by the same rule."""
+    truth = score.values.get("truth_score")
+    by_judge = dict(score.metadata.get("judge_scores") or {})
+    alone = score.metadata.get("truth_before_length", truth)
+    judges = {judge: (number, alone) for judge, number in by_judge.items()} if len(by_judge) > 1 else {}
+    return {PANEL: (score.values.get("score"), truth), **judges}
+
+
+def _unsnapped(score: Score) -> dict[str, tuple[Any, Any]]:
+    number = score.metadata.get("continuous_score", score.values.get("score"))
+    return {PANEL: (number, score.values.get("truth_score"))}
+
+
+def _beside_truth(
+    entries: Sequence[Sample], keys: Sequence[str], said: Callable[[Score], Mapping[str, tuple[Any, Any]]]
+) -> dict[str, list[tuple[str, float, float]]]:
+    """Item, score and score of the truth, by the name of who gave the score."""
+    found: dict[str, list[tuple[str, float, float]]] = {}
+    for entry in entries:
+        for key in keys:
+            if key not in entry.scores:
+                continue
+            prefix = _prefix(key, keys)
+            for judge, (number, truth) in said(entry.scores[key]).items():
+                if number is not None and truth is not None:
+                    found.setdefault(prefix + judge, []).append((entry.sample_id, float(number), float(truth)))
+    return found
+
+
+def _totals(entries: Sequence[Sample], key: str) -> Totals | None:
+    """What each judge alone would give, for panels of several."""
+    scores = [(entry.sample_id, entry.scores[key]) for entry in entries if key in entry.scores]
+    alone = [dict(score.metadata.get("judge_scores") or {}) for _, score in scores]
+    judges = list(dict.fromkeys(judge for each in alone for judge in each))
+    if len(judges) < 2:
+        return None
+    numbers = {item: number for number, item in enumerate(dict.fromkeys(item for item, _ in scores))}
+    truth = [score.metadata.get("truth_before_length", score.values.get("truth_score")) for _, score in scores]
+    return Totals(
+        items=np.array([numbers[item] for item, _ in scores], dtype=np.int64),
+        table=np.array([[_number(each.get(judge)) for judge in judges] for each in alone], dtype=np.float64),
+        truth=np.array([_number(each) for each in truth], dtype=np.float64),
+    )
+
+
+def _number(given: Any) -> float:
+    return math.nan if given is None else float(given)
+
+
+def _scales(record: RunRecord, keys: Sequence[str]) -> dict[str, Scale]:
+    """The scales that a run remembers of its rubrics, by the names of their votes; those that differ are none."""
+    spec = orjson.loads(record.spec)
+    sheets = [("", rubric) for rubric in spec.get("rubrics", ())]
+    kept = spec.get("sheets", {})
+    sheets += [(_prefix(key, keys), kept[key]) for key in keys if key in kept]
+    found: dict[str, list[Scale]] = {}
+    for prefix, rubric in sheets:
+        criteria = tuple(Criterion.model_validate(each, strict=False) for each in rubric["criteria"])
+        for name, scale in scales_of(Sheet(criteria=criteria)).items():
+            found.setdefault(prefix + name, []).append(scale)
+    return {name: scales[0] for name, scales in found.items() if all(each == scales[0] for each in scales)}
+
+
+def _prefix(key: str, keys: Sequence[str]) -> str:
+    """What tells the criteria of several rubric scorers apart."""
+    return f"{key}/" if len(keys) > 1 else ""

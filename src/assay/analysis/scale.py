@@ -1,0 +1,136 @@
+"""What was said of one criterion: its scale, the votes as codes on it, and what most people say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from assay.judging.criteria import Criterion
+from assay.results.agreement import PANEL
+from assay.stats.abstention import assessed
+from assay.stats.classification import Pairs
+from assay.stats.clusters import FloatArray, IntArray
+from assay.stats.random import generator
+from assay.stats.ratings import MISSING, Ratings
+
+ABSENT = -2
+"""The code of a vote that nobody gave: no row, a failed call, a reply that could not be read."""
+ScaleKind = Literal["binary", "ordinal", "nominal"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """The declared options of a criterion, without those that abstain; `values` None where labels are just names."""
+
+    kind: ScaleKind
+    labels: tuple[str, ...]
+    values: tuple[float, ...] | None = None
+    abstaining: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, criterion: Criterion) -> Scale:
+        """The scale that a rubric declares.
+
+        >>> Scale.of(Criterion(requirement="Polite")).labels
+        ('UNMET', 'MET')
+        """
+        if criterion.is_binary:
+            return cls(
+                kind="binary", labels=("UNMET", "MET"), values=(0.0, 1.0), abstaining=frozenset({"cannot_assess"})
+            )
+        judged = [option for option in criterion.choices if not option.na]
+        gone = {option.label.strip().casefold() for option in criterion.choices if option.na}
+        return cls(
+            kind=criterion.scale_type,
+            labels=tuple(option.label for option in judged),
+            values=tuple(option.value for option in judged),
+            abstaining=frozenset({*gone, "cannot_assess"}),
+        )
+
+    def code(self, label: str | None) -> int:
+        """The place of a label, -1 for an abstention; a ValueError names the labels there are."""
+        if label is None:
+            return MISSING
+        wanted = label.strip().casefold()
+        for place, known in enumerate(self.labels):
+            if known.strip().casefold() == wanted:
+                return place
+        if wanted in self.abstaining:
+            return MISSING
+        raise ValueError(f'"{label}" is none of the labels {", ".join(self.labels)}')
+
+    def numbers(self) -> FloatArray:
+        """A number an option; for mere names any will do."""
+        return np.asarray(range(len(self.labels)) if self.values is None else self.values, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Votes:
+    """What was said of one criterion, a code a row: the place of an option, -1 an abstention, -2 nothing.
+
+    `items` says which rows are of one item, `rows` how each row and its item are called. `panel_values` are the panel's
+    numbers before snapping to an option, NaN where there is none. `repeats` holds the values of a judge that was asked
+    several times: one row a row, one column a time.
+    """
+
+    name: str
+    scale: Scale
+    items: IntArray
+    judges: Mapping[str, IntArray]
+    truth: IntArray
+    panel: IntArray | None = None
+    panel_values: FloatArray | None = None
+    people: Mapping[str, IntArray] = field(default_factory=dict)
+    rows: tuple[tuple[str, str], ...] = ()
+    repeats: Mapping[str, FloatArray] = field(default_factory=dict)
+
+    def raters(self) -> dict[str, IntArray]:
+        """The panel, where there is one, and every judge."""
+        return {**({} if self.panel is None else {PANEL: self.panel}), **self.judges}
+
+    def pairs(self, codes: IntArray) -> Pairs:
+        """A rater beside the truth, where neither is missing or abstained."""
+        rows = (self.truth != ABSENT) & (codes != ABSENT)
+        return assessed(self.truth[rows], codes[rows], len(self.scale.labels), self.items[rows])
+
+    def values_of(self, codes: IntArray) -> FloatArray:
+        """The values of the options that a rater chose, NaN where it chose none."""
+        if not self.scale.labels:
+            return np.full(len(codes), np.nan)
+        return np.where(codes >= 0, self.scale.numbers()[np.maximum(codes, 0)], np.nan)
+
+    def ratings(self, codes: Mapping[str, IntArray]) -> Ratings:
+        """Several raters side by side."""
+        columns = [np.maximum(each, MISSING) for each in codes.values()]
+        table = np.column_stack(columns) if columns else np.zeros((len(self.items), 0), dtype=np.int64)
+        return Ratings(codes=table, values=self.scale.numbers(), clusters=self.items)
+
+
+def agreed_truth(people: Mapping[str, IntArray], scale: Scale, rows: int) -> IntArray:
+    """What most people say of each row: nothing where they tie, an abstention where all who spoke abstained.
+
+    >>> scale = Scale(kind="nominal", labels=("a", "b"))
+    >>> agreed_truth({"x": np.array([0, 0, -1]), "y": np.array([0, 1, -1])}, scale, 3).tolist()
+    [0, -2, -1]
+    """
+    if not people:
+        return np.full(rows, ABSENT, dtype=np.int64)
+    table = np.column_stack(list(people.values()))
+    most = Ratings(codes=np.maximum(table, MISSING), values=scale.numbers()).majority()
+    nobody = table.max(axis=1) < 0
+    spoke = (table == MISSING).any(axis=1)
+    return np.where(most >= 0, most, np.where(nobody & spoke, MISSING, ABSENT))
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """What all numbers share: the seed of their intervals and the level."""
+
+    seed: int
+    level: float
+
+    def rng(self, *address: str) -> np.random.Generator:
+        return generator(self.seed, "/".join(("agreement", *address)))

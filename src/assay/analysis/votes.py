@@ -1,0 +1,282 @@
+"""Votes and labels where people keep them: tables of votes and of labels, and what they become."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.analysis.agreement import CORRELATIONS
+from assay.analysis.scale import ABSENT, Scale, ScaleKind, Votes, agreed_truth
+from assay.errors import Problem, SpecError
+from assay.interop.table_file import Refused, read_table
+from assay.judging.criteria import Criterion
+from assay.judging.outcome import value_names
+from assay.judging.rubric import Sheet, sheet_from_file
+from assay.spec.nearest import listing, nearest
+from assay.stats.clusters import FloatArray, IntArray
+from assay.stats.correlation import correlation
+from assay.stats.errors_between import errors_between
+from assay.stats.random import generator
+from assay.types import MetricValue
+
+ONLY = "label"
+"""The name of a criterion in a table that names none."""
+SOMEBODY = "truth"
+"""The name of an annotator in a table that names none."""
+
+Said = dict[str, str | None]
+"""What one rater said, by row; None is an abstention."""
+
+
+@dataclass(slots=True)
+class Ballot:
+    """The votes on one criterion while they are read; `rows` maps each row to its item.
+
+    `numbers` are the panel's numbers before snapping to an option; `again` holds, by judge and row, what a judge that
+    was asked several times said each time.
+    """
+
+    name: str
+    rows: dict[str, str] = field(default_factory=dict)
+    judges: dict[str, Said] = field(default_factory=dict)
+    panel: Said = field(default_factory=dict)
+    truth: Said = field(default_factory=dict)
+    people: dict[str, Said] = field(default_factory=dict)
+    values: dict[str, float] = field(default_factory=dict)
+    abstaining: set[str] = field(default_factory=set)
+    binary: bool = False
+    numbers: dict[str, float] = field(default_factory=dict)
+    again: dict[str, dict[str, dict[int, str]]] = field(default_factory=dict)
+
+    def votes(self, scale: Scale) -> Votes:
+        """The votes as codes on a scale; a SpecError names a label that is not on it."""
+        places = {row: place for place, row in enumerate(self.rows)}
+        numbers = {item: number for number, item in enumerate(dict.fromkeys(self.rows.values()))}
+
+        def coded(said: Said) -> IntArray:
+            codes = np.full(len(places), ABSENT, dtype=np.int64)
+            for row, label in said.items():
+                try:
+                    codes[places[row]] = scale.code(label)
+                except ValueError as error:
+                    raise SpecError(f'criterion "{self.name}", item {self.rows[row]}: {error}') from None
+            return codes
+
+        people = {name: coded(said) for name, said in self.people.items()}
+        truth = coded(self.truth)
+        return Votes(
+            name=self.name,
+            scale=scale,
+            items=np.array([numbers[item] for item in self.rows.values()], dtype=np.int64),
+            judges={name: coded(said) for name, said in self.judges.items()},
+            truth=np.where(truth == ABSENT, agreed_truth(people, scale, len(places)), truth),
+            panel=coded(self.panel) if self.panel else None,
+            panel_values=self._numbers() if self.numbers else None,
+            people=people if len(people) > 1 else {},
+            rows=tuple(self.rows.items()),
+            repeats=self._repeats(scale),
+        )
+
+    def hear(self, judge: str, row: str, label: str | None, *, repeat: int = 0) -> None:
+        """Take a vote of a judge; of several looks the first that was cast is what the judge says."""
+        said = self.judges.setdefault(judge, {})
+        if said.get(row) is None:
+            said[row] = label
+        if label is not None:
+            self.again.setdefault(judge, {}).setdefault(row, {}).setdefault(repeat, label)
+
+    def _numbers(self) -> FloatArray:
+        return np.array([self.numbers.get(row, np.nan) for row in self.rows], dtype=np.float64)
+
+    def _repeats(self, scale: Scale) -> dict[str, FloatArray]:
+        """The values of judges that were asked several times, one row a row, one column a time."""
+        made: dict[str, FloatArray] = {}
+        for judge, said in self.again.items():
+            times = 1 + max(repeat for labels in said.values() for repeat in labels)
+            if times == 1:
+                continue
+            table = np.full((len(self.rows), times), np.nan)
+            for place, row in enumerate(self.rows):
+                for repeat, label in said.get(row, {}).items():
+                    code = scale.code(label)
+                    table[place, repeat] = np.nan if code < 0 else scale.numbers()[code]
+            made[judge] = table
+        return made
+
+    def labels(self) -> list[str]:
+        """The labels that occur, numbers in their order."""
+        said = (*self.judges.values(), *self.people.values(), self.panel, self.truth)
+        there = {label for each in said for label in each.values() if label is not None}
+        there |= {label for rows in self.again.values() for times in rows.values() for label in times.values()}
+        there -= self.abstaining
+        numbers = [_number(label) for label in there]
+        return sorted(there, key=(lambda label: _number(label) or 0.0) if None not in numbers else None)
+
+
+def _text(value: object) -> str | None:
+    """A label as written; an empty cell is an abstention."""
+    text = "" if value is None else str(value).strip()
+    return text or None
+
+
+def _needed(row: Mapping[str, Any], name: str) -> str:
+    text = _text(row.get(name))
+    if text is None:
+        raise _Wrong(f'there is no "{name}"')
+    return text
+
+
+def _once(said: Said, row: str, label: str | None, what: str) -> None:
+    if row in said:
+        raise _Wrong(f"{what} comes twice")
+    said[row] = label
+
+
+class _Wrong(ValueError):
+    """What is wrong with one row, and the nearest right name."""
+
+    def __init__(self, message: str, suggestion: str | None = None) -> None:
+        super().__init__(message)
+        self.suggestion = suggestion
+
+
+def _each(path: Path, wanted: Sequence[str], take: Callable[[Mapping[str, Any]], None]) -> None:
+    """Take every row of a table; a SpecError with all that is wrong with them, each at its line."""
+    refused = Refused(path)
+    for number, row in enumerate(read_table(path, wanted), start=1):
+        try:
+            take(row)
+        except _Wrong as wrong:
+            refused.add(number, str(wrong), wrong.suggestion)
+    refused.check()
+
+
+def ballots_from_table(path: Path, truth: str | None = None) -> list[Ballot]:
+    """Ballots from the columns item, judge, label and, if wanted, criterion; `truth` is the judge who is right."""
+    found: dict[str, Ballot] = {}
+
+    def take(row: Mapping[str, Any]) -> None:
+        item, judge = _needed(row, "item"), _needed(row, "judge")
+        name = _text(row.get("criterion")) or ONLY
+        ballot = found.setdefault(name, Ballot(name))
+        ballot.rows[item] = item
+        said = ballot.truth if judge == truth else ballot.judges.setdefault(judge, {})
+        _once(said, item, _text(row["label"]), f'the vote of "{judge}" on "{name}" of item {item}')
+
+    _each(path, ("item", "judge", "label"), take)
+    if truth is not None and not any(ballot.truth for ballot in found.values()):
+        judges = list(dict.fromkeys(judge for ballot in found.values() for judge in ballot.judges))
+        raise SpecError(Problem(message=f'no judge is called "{truth}"', suggestion=nearest(truth, judges)))
+    if not found:
+        raise SpecError(f"{path} has no votes")
+    return list(found.values())
+
+
+def add_labels(ballots: Sequence[Ballot], path: Path, *, failed: Collection[str] = ()) -> list[str]:
+    """Put people's labels beside the votes: columns sample_id, label and, if wanted, annotator and criterion.
+
+    Items that nobody voted on because the judge `failed` are told; any other unknown item is a mistake.
+    """
+    by_name = {ballot.name: ballot for ballot in ballots}
+    by_item: dict[str, dict[str, list[str]]] = {}
+    for ballot in ballots:
+        ballot.truth, ballot.people = {}, {}
+        items = by_item.setdefault(ballot.name, {})
+        for key, item in ballot.rows.items():
+            items.setdefault(item, []).append(key)
+    known = dict.fromkeys(item for items in by_item.values() for item in items)
+    unused: dict[str, None] = {}
+
+    def take(row: Mapping[str, Any]) -> None:
+        item, name = _needed(row, "sample_id"), _text(row.get("criterion"))
+        ballot_of = _ballot(by_name, name)
+        if item not in known and item not in failed:
+            raise _Wrong(f'no item is called "{item}"', nearest(item, known))
+        said = ballot_of.people.setdefault(_text(row.get("annotator")) or SOMEBODY, {})
+        rows = by_item[ballot_of.name].get(item, [])
+        unused.update({} if rows else {item: None})
+        for each in rows:
+            _once(said, each, _text(row["label"]), f"the label of item {item}")
+
+    _each(path, ("sample_id", "label"), take)
+    if not any(said for ballot in ballots for said in ballot.people.values()):
+        raise SpecError(f"{path} has no label of an item that was judged")
+    return [f"{len(unused):,} labelled items have no vote: {listing(unused)}"] if unused else []
+
+
+def _ballot(by_name: Mapping[str, Ballot], name: str | None) -> Ballot:
+    if name is None and len(by_name) == 1:
+        return next(iter(by_name.values()))
+    if name is None:
+        raise _Wrong(f'there is no "criterion", but there are {len(by_name)}: {", ".join(by_name)}')
+    if name not in by_name:
+        raise _Wrong(f'no criterion is called "{name}"', nearest(name, list(by_name)))
+    return by_name[name]
+
+
+def score_errors(
+    rows: Sequence[tuple[str, float, float]],
+    judge: str,
+    *,
+    bounds: tuple[float, float] | None = (0.0, 1.0),
+    level: float = 0.95,
+    seed: int = 0,
+) -> dict[str, MetricValue]:
+    """Bias, MAE, RMSE and correlations of (item, score, score of the truth); `bounds` is the range of scores."""
+    numbers = {item: place for place, item in enumerate(dict.fromkeys(item for item, _, _ in rows))}
+    items = np.array([numbers[item] for item, _, _ in rows], dtype=np.int64)
+    said, truth = (np.array([row[side] for row in rows], dtype=np.float64) for side in (1, 2))
+    rng = generator(seed, f"agreement/score/{judge}")
+    errors = errors_between(said, truth, items, rng=rng, bounds=bounds, level=level)
+    values = {"bias": errors.bias, "mae": errors.mae, "rmse": errors.rmse}
+    return values | {name: correlation(said, truth, name, items, level=level) for name in CORRELATIONS}
+
+
+def scales_of(sheet: Sheet) -> dict[str, Scale]:
+    """The scale of every criterion by its name."""
+    return dict(zip(value_names(sheet), map(Scale.of, sheet.criteria), strict=True))
+
+
+def scales_from_file(path: Path) -> dict[str, Scale]:
+    """The scale of every criterion that a rubric file declares."""
+    return scales_of(sheet_from_file(path))
+
+
+def scale_from_votes(ballot: Ballot, kind: ScaleKind | None = None) -> Scale:
+    """A scale of the labels that occur: their values where the votes have them, or the numbers that they are."""
+    if ballot.binary:
+        return Scale.of(Criterion(requirement=ballot.name))
+    labels = ballot.labels()
+    abstaining = frozenset(label.strip().casefold() for label in (*ballot.abstaining, "CANNOT_ASSESS"))
+    labels = [label for label in labels if label.strip().casefold() not in abstaining]
+    values = _values(ballot, labels, kind)
+    if kind is None:
+        kind = "nominal" if values is None or len(set(values)) < len(values) else "ordinal"
+    return Scale(kind=kind, labels=tuple(labels), values=values, abstaining=abstaining)
+
+
+def _values(ballot: Ballot, labels: Sequence[str], kind: ScaleKind | None) -> tuple[float, ...] | None:
+    if ballot.values:
+        known = [ballot.values.get(label) for label in labels]
+        return None if None in known else tuple(value for value in known if value is not None)
+    if kind != "ordinal":
+        return None
+    numbers = [_number(label) for label in labels]
+    if None in numbers:
+        wrong = next(label for label in labels if _number(label) is None)
+        message = f'criterion "{ballot.name}": an ordinal scale needs numbers as labels, not "{wrong}"'
+        raise SpecError(f"{message}; --rubric FILE gives labels their values")
+    return tuple(number for number in numbers if number is not None)
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

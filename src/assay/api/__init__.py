@@ -1,0 +1,1 @@
+"""What programs, the command line and the viewer call."""

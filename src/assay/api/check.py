@@ -1,0 +1,125 @@
+"""Checking files of every kind, named one by one or found in folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.datasets.open import first_rows
+from assay.errors import Problem, SpecError
+from assay.evaluation.specifications import inspect_steps, step_model_problems
+from assay.judging.rubric import sheet_in
+from assay.prepare.model_references import model_problems
+from assay.prepare.plan import Options, inspect_loaded, inspect_task
+from assay.prepare.recipes import materialized
+from assay.registry import Registry
+from assay.spec import Document, kind_of, load_dataset
+from assay.spec.dataset import AnyDataset, dataset_of
+from assay.spec.kind import FileKind
+from assay.spec.load import read_document
+from assay.spec.model import load_model, model_of
+from assay.spec.project import project_folder, yaml_files
+from assay.spec.read_options import Reading
+from assay.spec.run_file import load_run
+from assay.spec.task_file import task_of
+
+
+@dataclass(slots=True)
+class Checked:
+    """What a check found."""
+
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[Problem] = field(default_factory=list)
+    n_files: int = 0
+
+
+def check_files(
+    paths: Iterable[Path], known: Registry, *, config: Mapping[str, Any] | None = None, allow_outside: bool = False
+) -> Checked:
+    """Everything wrong with the files, and with all files of ours in the folders, among `paths`."""
+    options = Options(config=config or {}, allow_outside=allow_outside)
+    found = Checked()
+    for path in paths:
+        before = found.n_files
+        for file, named in _expanded(path):
+            try:
+                _check(file, known, options, found, named=named)
+            except SpecError as error:
+                found.n_files += 1
+                found.problems += error.problems
+        if found.n_files == before:
+            found.problems.append(Problem(message=f"no files of assay found in {path}"))
+    return found
+
+
+def _expanded(path: Path) -> Iterator[tuple[Path, bool]]:
+    """The file as named, or the YAML files of the folder; says whether it was named."""
+    if path.is_dir():
+        yield from ((file, False) for file in yaml_files(path))
+    else:
+        yield path, True
+
+
+def _check(path: Path, known: Registry, options: Options, found: Checked, *, named: bool) -> None:
+    document = read_document(path, strict=False, allow_outside=options.allow_outside)
+    kind = kind_of(document.data)
+    if kind is None and not named:
+        return
+    if kind == "dataset":
+        dataset = load_dataset(path, known, strict=False, allow_outside=options.allow_outside)
+        _read_first(dataset, known, None if options.allow_outside else project_folder(path))
+        found.notes += dataset.notes
+    elif kind == "model":
+        found.notes += document.notes
+        load_model(path, strict=False)
+    elif kind == "rubric":
+        found.notes += document.notes
+        document.raise_problems()
+        sheet_in(document)
+    elif kind in ("evaluation", "run"):
+        _check_run(path, known, options, found)
+    elif kind in ("task", None) or named:
+        loaded, _, problems = inspect_task(path, known, options, strict=False)
+        found.problems += [*problems, *model_problems(loaded)]
+        found.notes += loaded.notes
+    else:
+        return
+    found.n_files += 1
+
+
+def _check_run(path: Path, known: Registry, options: Options, found: Checked) -> None:
+    """A run file or an evaluation: every specification, and everything that it defines whether used or not."""
+    run = load_run(path, config=options.config, strict=False, allow_outside=options.allow_outside)
+    steps, problems = inspect_steps(run, known, options)
+    found.notes += run.notes
+    problems += [problem for step in steps for problem in step_model_problems(step, run)]
+    used = {step.loaded.task.key for step in steps}
+    for (kind, key), document in run.definitions.documents.items():
+        if kind == "task" and key not in used:
+            loaded = task_of(document, known, {}, run.reading)
+            problems += inspect_loaded(loaded, known, options)[1] if loaded.result_of is None else loaded.problems
+            problems += model_problems(loaded, run.definitions)
+            found.notes += loaded.notes
+        elif kind in ("model", "dataset"):
+            problems += _problems_of(kind, document, known, run.reading)
+    found.problems += dict.fromkeys([*run.problems, *problems])
+
+
+def _read_first(dataset: AnyDataset, known: Registry, root: Path | None) -> None:
+    """Read the first rows, if there are any yet: a file that cannot be read is found now."""
+    ready = materialized(dataset, known, None, None)
+    if ready is not None:
+        first_rows(ready.kind, ready.settings, ready.folder, root=root)
+
+
+def _problems_of(kind: FileKind, document: Document, known: Registry, reading: Reading) -> tuple[Problem, ...]:
+    try:
+        if kind == "model":
+            model_of(document)
+        else:
+            _read_first(dataset_of(document, known, reading), known, document.root)
+    except SpecError as error:
+        return error.problems
+    return ()

@@ -1,0 +1,40 @@
+"""Comparisons of finished runs, for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.analysis.compare import CompareOptions, compare_runs
+from assay.api.result import Result
+from assay.results.comparison import Comparison
+from assay.spec.project import project_folder
+from assay.store.runs import find
+from assay.store.store import default_location, open_store
+
+
+def compare(
+    baseline: str | Result,
+    *others: str | Result,
+    metric: str | Sequence[str] = (),
+    margin: float | None = None,
+    level: float = 0.95,
+    store: str | None = None,
+    **more: tuple[str, ...],
+) -> Comparison:
+    """Compare runs with a baseline, sample by sample; the same as `assay compare`.
+
+    Runs are named by id, unique prefix or `latest`, or given as results. More options by name: `lower_is_better`,
+    `ignored`, each a tuple of names.
+    """
+    metrics = (metric,) if isinstance(metric, str) else tuple(metric)
+    options = CompareOptions(metrics=metrics, margin=margin, level=level, **more)
+    runs = (baseline, *others)
+    kept = [run.location for run in runs if not isinstance(run, str)]
+    location = store or (kept[0] if kept else default_location(project_folder(Path.cwd() / "_")))
+    opened = open_store(location, create=False)
+    try:
+        names = [run if isinstance(run, str) else run.run for run in runs]
+        return compare_runs(opened, [find(opened, name) for name in names], options)
+    finally:
+        opened.close()

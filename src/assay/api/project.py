@@ -1,0 +1,107 @@
+"""What a project holds: its models, datasets, tasks and evaluations, by their keys."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.api.check import check_files
+from assay.errors import Place, Problem, SpecError
+from assay.registry import Registry
+from assay.spec import Document, kind_of
+from assay.spec.definitions import PROVIDER, entries, model_key
+from assay.spec.kind import FileKind
+from assay.spec.load import read_document
+from assay.spec.project import yaml_files
+
+KINDS: tuple[FileKind, ...] = (
+    "evaluation",
+    "task",
+    "dataset",
+    "dataset generator",
+    "model",
+    "adapter",
+    "rubric",
+    "run",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """Something that files may name by its key, and where it stands; run files and rubrics go by their path."""
+
+    kind: FileKind
+    key: str
+    display_name: str | None
+    place: Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """Everything found in a folder, in the order of its kind and key, and everything wrong with it."""
+
+    found: tuple[Found, ...]
+    problems: tuple[Problem, ...]
+
+
+def list_project(folder: Path, known: Registry) -> Listing:
+    """What the files of a folder define, with the problems that `assay check` finds in them."""
+    found: list[Found] = []
+    for path in yaml_files(folder):
+        try:
+            document = read_document(path, strict=False)
+        except SpecError:
+            continue
+        found += _in_file(document, folder)
+    ordered = tuple(sorted(found, key=lambda each: (KINDS.index(each.kind), each.key, each.place)))
+    problems = check_files([folder], known).problems if found else []
+    return Listing(found=ordered, problems=(*dict.fromkeys([*problems, *_doubles(ordered)]),))
+
+
+def _in_file(document: Document, folder: Path) -> Iterator[Found]:
+    kind, data = kind_of(document.data), document.data
+    place = document.spot(()).value
+    if kind in (None, "platform"):
+        return
+    if kind in ("run", "rubric"):
+        yield Found(kind=kind, key=_shown(document.path, folder), display_name=None, place=place)
+    elif kind is not None and isinstance(data.get("key"), str):
+        yield Found(kind=kind, key=str(data["key"]), display_name=_text(data.get("display_name")), place=place)
+    if kind == "run":
+        yield from _defined(document)
+
+
+def _defined(document: Document) -> Iterator[Found]:
+    """What a run file defines; what it takes in by $ref is found in its own file."""
+    here = document.spot(()).value.file
+    for kind, steps, entry in entries(document):
+        place = document.spot(steps).value
+        if isinstance(entry.get(PROVIDER), str):
+            provider, _, name = str(entry[PROVIDER]).partition("/")
+            yield Found(kind=kind, key=f"{provider}${model_key(name)}", display_name=None, place=place)
+        elif isinstance(entry.get("key"), str) and place.file == here:
+            yield Found(kind=kind, key=str(entry["key"]), display_name=_text(entry.get("display_name")), place=place)
+    evaluation = document.data.get("evaluation")
+    if isinstance(evaluation, dict) and isinstance(evaluation.get("key"), str):
+        place = document.spot(("evaluation",)).value
+        if place.file == here:
+            shown = _text(evaluation.get("display_name"))
+            yield Found(kind="evaluation", key=str(evaluation["key"]), display_name=shown, place=place)
+
+
+def _doubles(found: tuple[Found, ...]) -> Iterator[Problem]:
+    """A key that several files have: whoever names it would have to guess."""
+    counts = Counter((each.kind, each.key) for each in found)
+    for each in found:
+        if counts[each.kind, each.key] > 1:
+            yield Problem(message=f'the {each.kind} key "{each.key}" is in more than one place', place=each.place)
+
+
+def _text(value: object) -> str | None:
+    return str(value) if isinstance(value, str) else None
+
+
+def _shown(path: Path, folder: Path) -> str:
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)

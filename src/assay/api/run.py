@@ -1,0 +1,260 @@
+"""Running and checking files: what the command line and Python programs call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.api.result import Result
+from assay.builtin import registry
+from assay.errors import Problem, SpecError
+from assay.prepare.plan import Options, prepare
+from assay.prepare.recipes import Make, Recipe
+from assay.registry import Registry
+from assay.results.evaluation import EvaluationReport
+from assay.results.run import RunReport
+from assay.runner.progress import Listener, Progress, silent
+from assay.runner.session import run_task
+from assay.spec.definitions import Definitions
+from assay.spec.environment import environment_of
+from assay.spec.generator import GeneratedDataset
+from assay.spec.nearest import listing, nearest
+from assay.spec.project import project_folder
+from assay.store.runs import find
+from assay.store.store import Store, default_location, open_store
+
+if TYPE_CHECKING:
+    from assay.generation.generate import Generated
+    from assay.models.ping import PingResult
+    from assay.results.estimate import Estimate
+    from assay.runner.rescore import Rescored
+
+
+__all__ = [
+    "Listener",
+    "Options",
+    "Progress",
+    "check",
+    "failed_share",
+    "generate_file",
+    "is_evaluation",
+    "ping_model",
+    "plan_evaluation",
+    "plan_file",
+    "rescore_run",
+    "run",
+    "run_evaluation",
+    "run_evaluation_file",
+    "run_file",
+    "silent",
+]
+
+
+def run_file(path: Path, options: Options, *, listener: Listener = silent) -> tuple[RunReport, tuple[Problem, ...]]:
+    """Run a task file; gives its numbers and the notes that came up while loading it."""
+    plan = prepare(path, registry(), options, _maker(options, listener))
+    store = open_store(options.store or default_location(plan.loaded.document.root))
+    try:
+        report = run_task(plan, store, listener=listener)
+        changed = [note for connection in plan.connections.values() for note in connection.notes]
+        return report, (*plan.loaded.notes, *(Problem(message=note) for note in dict.fromkeys(changed)))
+    finally:
+        store.close()
+
+
+def _maker(options: Options, listener: Listener = silent) -> Make:
+    """How a dataset that is not there yet is generated."""
+
+    def make(recipe: Recipe) -> None:
+        from assay.generation.generate import generate
+
+        generate(recipe, options, listener=listener)
+
+    return make
+
+
+def generate_file(
+    path: Path, options: Options, *, key: str | None = None, listener: Listener = silent
+) -> tuple[Recipe, Generated | None]:
+    """Make the rows of a generated dataset; gives what they are made of, and what was made unless it was there."""
+    from assay.generation.generate import generate
+    from assay.prepare.recipes import recipe
+
+    known = registry()
+    dataset = _generated_dataset(path, key, known)
+    found = recipe(dataset, known, None, _maker(options, listener))
+    if found.is_made and not options.fresh:
+        return found, None
+    return found, generate(found, options, listener=listener)
+
+
+def _generated_dataset(path: Path, key: str | None, known: Registry) -> GeneratedDataset:
+    """The generated dataset of a dataset file, or of a run file by its key."""
+    from assay.spec.dataset import dataset_of, load_dataset
+    from assay.spec.run_file import load_run
+
+    if is_evaluation(path):
+        run = load_run(path, strict=True)
+        keys = _generated_keys(run.definitions)
+        name = key if key is not None else keys[0] if len(keys) == 1 else None
+        document = run.definitions.find("dataset", name) if name is not None else None
+        if document is None:
+            wanted = "" if name is None else f'no dataset "{name}" is defined in {path.name}: '
+            message = f"{wanted}its generated datasets are {listing(keys)}; name one with --dataset KEY"
+            raise SpecError(Problem(message=message, suggestion=nearest(name or "", keys)))
+        found = dataset_of(document, known, run.reading)
+    else:
+        found = load_dataset(path, known)
+    if not isinstance(found, GeneratedDataset):
+        raise SpecError(f'the dataset "{found.key}" is not generated: it has a source of its own')
+    return found
+
+
+def _generated_keys(definitions: Definitions) -> list[str]:
+    """The keys of the datasets that a generator makes."""
+    documents = {key: definitions.find("dataset", key) for key in definitions.keys("dataset")}
+    return [key for key, each in documents.items() if each is not None and "generator_specification" in each.data]
+
+
+def is_evaluation(path: Path) -> bool:
+    """Whether a file holds specifications to be run together: an evaluation, or a run file."""
+    from assay.spec.kind import kind_of
+    from assay.spec.load import read_document
+
+    return kind_of(read_document(path, strict=False, allow_outside=True).data) in ("evaluation", "run")
+
+
+def run_evaluation_file(
+    path: Path, options: Options, *, given: frozenset[str] = frozenset(), listener: Listener = silent
+) -> tuple[EvaluationReport, tuple[Problem, ...]]:
+    """Run every specification of a run file; `given` names the options that beat what the file says."""
+    from assay.evaluation.run import Evaluating
+    from assay.evaluation.specifications import prepare_run
+
+    prepared = prepare_run(path, registry(), options, given, _maker(options, listener))
+    store = open_store(options.store or default_location(prepared.run.document.root))
+    try:
+        report = Evaluating(prepared, store, listener).run()
+    finally:
+        store.close()
+    notes = (*prepared.run.notes, *(note for step in prepared.steps for note in step.loaded.notes))
+    return report, tuple(dict.fromkeys(notes))
+
+
+def run_evaluation(path: str | Path, *, config: Mapping[str, Any] | None = None, **more: Any) -> EvaluationReport:
+    """Run an evaluation or a run file and give all of its numbers; the same as `assay run`.
+
+    More options by name: `model`, `limit`, `store`, `seed`, `fresh`, `allow_outside`, `max_cost`, `max_concurrency`,
+    `cache_policy`, `allow_code`, `trust_code`, `code_timeout`; each beats what the file says.
+    """
+    return run_evaluation_file(Path(path), Options(config=config or {}, **more), given=frozenset(more))[0]
+
+
+def run(
+    path: str | Path,
+    *,
+    dataset: str | Path | None = None,
+    config: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+    store: str | None = None,
+    **more: Any,
+) -> Result:
+    """Run a task file and give its numbers; the same as `assay run`.
+
+    More options by name: `model`, `seed`, `fresh`, `allow_outside`, `max_cost`, `max_concurrency`, `cache_policy`,
+    `allow_code`, `trust_code`, `code_timeout`.
+    """
+    options = Options(
+        dataset=None if dataset is None else Path(dataset), config=config or {}, limit=limit, store=store, **more
+    )
+    plan = prepare(Path(path), registry(), options, _maker(options))
+    location = options.store or default_location(plan.loaded.document.root)
+    opened = open_store(location)
+    try:
+        return Result(run_task(plan, opened), location)
+    finally:
+        opened.close()
+
+
+def check(*paths: str | Path, config: Mapping[str, Any] | None = None) -> tuple[Problem, ...]:
+    """Everything wrong with task files; nothing when all is well. The same as `assay check`."""
+    from assay.api.check import check_files
+
+    return tuple(check_files([Path(path) for path in paths], registry(), config=config).problems)
+
+
+def plan_file(path: Path, options: Options) -> Estimate:
+    """What running a task file would do and cost; asks no model."""
+    from assay.runner.estimate import estimate_run
+
+    plan = prepare(path, registry(), _only_planned(options))
+    opened = open_store(options.store or default_location(plan.loaded.document.root))
+    try:
+        return estimate_run(plan, opened)
+    finally:
+        opened.close()
+
+
+def plan_evaluation(path: Path, options: Options, given: frozenset[str]) -> list[tuple[str, Estimate | None]]:
+    """The same for every specification of a run file; None for one that waits for the result of another."""
+    from assay.evaluation.specifications import plan_again, prepare_run
+    from assay.runner.estimate import estimate_run
+
+    prepared = prepare_run(path, registry(), _only_planned(options), given)
+    opened = open_store(options.store or default_location(prepared.run.document.root))
+    try:
+        return [
+            (
+                step.key if step.runs == 1 else f"{step.key}, run {repeat + 1}",
+                None if step.plan is None else estimate_run(plan_again(step.plan, repeat), opened),
+            )
+            for step in prepared.steps
+            for repeat in step.repeats
+        ]
+    finally:
+        opened.close()
+
+
+def _only_planned(options: Options) -> Options:
+    """Nothing is run or asked: code need not be allowed, keys need not be there."""
+    return replace(options, trust_code=True, keyless=True)
+
+
+def rescore_run(
+    store: Store, name: str, task: Path, *, config: Mapping[str, Any] | None = None, **code: Any
+) -> Rescored:
+    """Score the stored answers of a run with the scorers of a task file; no model is asked."""
+    from assay.prepare.permission import CodeOptions
+    from assay.runner.rescore import rescore
+
+    return rescore(task, registry(), store, find(store, name), code=CodeOptions(**code), config=config or {})
+
+
+def ping_model(model: str, folder: Path) -> PingResult:
+    """Ask a model for one word; says whether it answers, and if not, why."""
+    from assay.models.connect import connect
+    from assay.models.ping import ping
+    from assay.runner.online import in_event_loop
+
+    root = project_folder(folder / "_")
+    connection = connect(model, root=root, environment=environment_of(root))
+
+    async def ask() -> PingResult:
+        try:
+            return await ping(connection)
+        finally:
+            await connection.close()
+
+    return in_event_loop(ask())
+
+
+def failed_share(report: RunReport) -> float:
+    """The share of the scores asked for that failed; of the samples where there are no scorers."""
+    if report.n_samples == 0:
+        return 0.0
+    if not report.scorers:
+        return report.n_failed / report.n_samples
+    asked_for = report.n_samples * report.trials * len(report.scorers)
+    return sum(scorer.n_failed for scorer in report.scorers) / asked_for

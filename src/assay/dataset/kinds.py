@@ -1,7 +1,0 @@
-"""The dataset sources that ship with assay."""
-
-from __future__ import annotations
-
-from assay.dataset import absent, folder, huggingface, inline, local, url
-
-KINDS = (local.KIND, folder.KIND, inline.KIND, url.KIND, huggingface.KIND, *absent.KINDS)

@@ -1,0 +1,211 @@
+"""Which samples are kept: conditions on columns, all of which must hold."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+from pydantic import ValidationError, field_validator, model_validator
+
+from assay.datasets.batch import Batch
+from assay.errors import Problem, SpecError
+from assay.spec.fields import Located, Settings, SourceSpec
+from assay.spec.nearest import listing, nearest
+
+Op = Literal[
+    "equals",
+    "not_equals",
+    "greater_than",
+    "less_than",
+    "greater_or_equal",
+    "less_or_equal",
+    "in",
+    "not_in",
+    "exists",
+    "not_exists",
+    "is_true",
+    "is_false",
+]
+_WITH_VALUES = ("in", "not_in")
+_ALONE = ("exists", "not_exists", "is_true", "is_false")
+_ORDERS: dict[str, Callable[[Any, Any], bool]] = {
+    "greater_than": operator.gt,
+    "less_than": operator.lt,
+    "greater_or_equal": operator.ge,
+    "less_or_equal": operator.le,
+}
+_COLUMN = re.compile(r"""sample\s*(?:\.\s*(?P<name>[^\s\[\]'"{}]+)|\[\s*(?P<quote>['"])(?P<item>.+)(?P=quote)\s*\])""")
+_ABSENT: Any = object()
+
+
+class Filter(Settings):
+    """A condition on one column: `op`, `expression`, and `value` or `values` where the op wants one."""
+
+    op: Op
+    expression: Located
+    value: Any = None
+    values: list[Any] | None = None
+
+    @field_validator("expression")
+    @classmethod
+    def _names_a_column(cls, expression: Located) -> Located:
+        _column_of(expression)
+        return expression
+
+    @model_validator(mode="after")
+    def _has_what_it_compares_with(self) -> Self:
+        wanted = "values" if self.op in _WITH_VALUES else None if self.op in _ALONE else "value"
+        given = self.model_fields_set & {"value", "values"}
+        for name in sorted(given - {wanted}):
+            raise ValueError(f'"{self.op}" takes no "{name}"')
+        if wanted is not None and wanted not in given:
+            raise ValueError(f'"{self.op}" needs "{wanted}"')
+        return self
+
+    @property
+    def column(self) -> str:
+        """The column that the expression names."""
+        return _column_of(self.expression)
+
+    def holds(self, sample: Mapping[str, Any]) -> bool:
+        """Whether a sample is kept.
+
+        >>> Filter(op="equals", expression="level", value=3).holds({"level": "3"})
+        True
+        """
+        found = _look_up(sample, self.column)
+        value = None if found is _ABSENT else found
+        if self.op in _ORDERS:
+            return _ordered(_ORDERS[self.op], value, self.value)
+        return _CHECKS[self.op](self, value)
+
+
+_CHECKS: dict[str, Callable[[Filter, Any], bool]] = {
+    "equals": lambda rule, value: _same(value, rule.value),
+    "not_equals": lambda rule, value: not _same(value, rule.value),
+    "in": lambda rule, value: any(_same(value, each) for each in rule.values or ()),
+    "not_in": lambda rule, value: not any(_same(value, each) for each in rule.values or ()),
+    "exists": lambda rule, value: value is not None,
+    "not_exists": lambda rule, value: value is None,
+    "is_true": lambda rule, value: _text(value) == "true",
+    "is_false": lambda rule, value: _text(value) == "false",
+}
+
+
+class FilteredSource(SourceSpec):
+    """A dataset source whose filters are checked when the file is loaded."""
+
+    filters: list[Filter] | None = None
+
+
+def parse_filters(entries: Sequence[Any]) -> list[Filter]:
+    """Filters from a file's entries; all that is wrong with them comes at once."""
+    filters, problems = [], []
+    for index, entry in enumerate(entries):
+        try:
+            filters.append(entry if isinstance(entry, Filter) else Filter.model_validate(entry))
+        except ValidationError as error:
+            for wrong in error.errors():
+                at = ".".join(map(str, ("filters", index, *wrong["loc"])))
+                problems.append(Problem(message=f"{at}: {wrong['msg'].removeprefix('Value error, ')}"))
+    if problems:
+        raise SpecError(problems)
+    return filters
+
+
+def filtered(batches: Iterable[Batch], filters: Sequence[Filter]) -> Iterator[Batch]:
+    """The samples for which every filter holds, with the ids they had before.
+
+    A column that no sample of the whole dataset has is an error: a misspelt name must not empty a dataset.
+    """
+    start = 0
+    unseen = {rule.column: rule for rule in filters if rule.op != "not_exists"}
+    there: dict[str, None] = {}
+    for batch in batches:
+        if unseen:
+            there.update(dict.fromkeys(batch.samples[0]))
+            unseen = {c: r for c, r in unseen.items() if all(_look_up(s, c) is _ABSENT for s in batch.samples)}
+        places = [i for i, sample in enumerate(batch.samples) if all(rule.holds(sample) for rule in filters)]
+        if len(places) == len(batch):
+            yield replace(batch, start=start)
+        elif places:
+            yield batch.part(places, start)
+        start += len(places)
+    if unseen and there:
+        raise SpecError([_no_column(rule, there) for rule in unseen.values()])
+
+
+def _no_column(rule: Filter, there: Iterable[str]) -> Problem:
+    return Problem(
+        message=f'the filter reads the column "{rule.column}", which no sample has ({listing(there)})',
+        place=rule.expression.place,
+        suggestion=nearest(rule.column, there),
+    )
+
+
+def _column_of(expression: str) -> str:
+    """The column in `{{ sample.x }}`, `sample.x`, `sample["x"]` or a bare `x`."""
+    inner = expression.strip()
+    if inner.startswith("{{") and inner.endswith("}}"):
+        inner = inner[2:-2].strip()
+        bare = False
+    else:
+        bare = not inner.startswith(("sample.", "sample["))
+    found = _COLUMN.fullmatch(inner)
+    if found is not None:
+        return found["name"] or found["item"]
+    if not bare or not inner or "{" in inner or "}" in inner:
+        raise ValueError(f'"{expression}" names no column; expected "{{{{ sample.x }}}}", "sample.x" or "x"')
+    return inner
+
+
+def _look_up(sample: Mapping[str, Any], column: str) -> Any:
+    """The value of a column; a dotted name that is no column goes into nested objects."""
+    if column in sample:
+        return sample[column]
+    value: Any = sample
+    for name in column.split("."):
+        if not isinstance(value, Mapping) or name not in value:
+            return _ABSENT
+        value = value[name]
+    return value
+
+
+def _same(value: Any, wanted: Any) -> bool:
+    """Equal as typed values, else as text; null equals only null."""
+    if value is None or wanted is None:
+        return value is wanted
+    if isinstance(value, bool) == isinstance(wanted, bool) and value == wanted:
+        return True
+    return _text(value) == _text(wanted)
+
+
+def _text(value: Any) -> str:
+    text = str(value)
+    return text.lower() if text.lower() in ("true", "false") else text
+
+
+def _ordered(compare: Callable[[Any, Any], bool], value: Any, wanted: Any) -> bool:
+    """Compared as numbers where one is a number and the other reads as one, else as text."""
+    if any(each is None or isinstance(each, bool | list | dict) for each in (value, wanted)):
+        return False
+    if isinstance(value, str) and isinstance(wanted, str):
+        return compare(value, wanted)
+    left, right = _number(value), _number(wanted)
+    if left is None or right is None:
+        return compare(str(value), str(wanted))
+    return compare(left, right)
+
+
+def _number(value: Any) -> int | float | None:
+    if isinstance(value, int):
+        return value
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

@@ -1,0 +1,40 @@
+"""JSON: one array of objects. It is read whole, so large datasets belong into JSONL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+
+from assay.datasets.batch import BATCH_ROWS, Batch, batch_of
+from assay.datasets.lines import chunks, refused
+
+FILE_BYTES = 512 * 2**20
+
+
+def read_json(path: Path) -> Iterator[Batch]:
+    """The samples of a JSON file."""
+    rows = _parsed(path)
+    if not isinstance(rows, list):
+        raise refused(path, "expected a JSON array of objects; for one object a line, name the file .jsonl")
+    for index, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise refused(path, f"entry {index + 1} of the array is not an object; expected an array of objects")
+    for start in range(0, len(rows), BATCH_ROWS):
+        yield batch_of(start, rows[start : start + BATCH_ROWS], str(path))
+
+
+def _parsed(path: Path) -> object:
+    parts, size = [], 0
+    for chunk in chunks(path):
+        parts.append(chunk)
+        size += len(chunk)
+        if size > FILE_BYTES:
+            raise refused(path, f"longer than {FILE_BYTES // 2**20} MB, the limit of a JSON file; use JSONL instead")
+    text = b"".join(parts).removeprefix(b"\xef\xbb\xbf")
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        problem = f"not valid JSON ({error.msg}); expected an array of objects"
+        raise refused(path, problem, error.lineno, error.colno) from error

@@ -1,0 +1,59 @@
+"""JSON Lines: one object a line; the line itself goes to the store, so nothing is written twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from assay.datasets.batch import Batch, batch_of
+from assay.datasets.lines import line_batches, refused
+
+
+def read_jsonl(path: Path) -> Iterator[Batch]:
+    """The samples of a JSONL file; blank lines are skipped."""
+    start, loads = 0, orjson.loads
+    for first, lines in line_batches(path):
+        if lines[0].endswith("\r"):
+            lines = [line.rstrip("\r") for line in lines]
+        try:
+            samples = [loads(line) for line in lines]
+        except orjson.JSONDecodeError:
+            lines, samples = _one_by_one(path, first, lines)
+        if set(map(type, samples)) - {dict}:
+            _one_by_one(path, first, lines)
+        if samples:
+            yield batch_of(start, samples, str(path), texts=lines)
+            start += len(samples)
+
+
+def _one_by_one(path: Path, first: int, lines: list[str]) -> tuple[list[str], list[dict[str, Any]]]:
+    """The same slowly: without the blank lines, and with the line that is wrong."""
+    kept, samples = [], []
+    for number, line in enumerate(lines, start=first):
+        if not line.strip():
+            continue
+        try:
+            sample = orjson.loads(line)
+        except orjson.JSONDecodeError as error:
+            problem = f"not valid JSON ({error.msg}); expected one JSON object a line"
+            raise refused(path, problem, number, error.colno) from error
+        if not isinstance(sample, dict):
+            raise refused(path, f"a JSON {_json_name(sample)}; expected a JSON object on each line", number)
+        kept.append(line)
+        samples.append(sample)
+    return kept, samples
+
+
+def _json_name(value: object) -> str:
+    names = {
+        str: "string",
+        bool: "boolean",
+        int: "number",
+        float: "number",
+        list: "array",
+        type(None): "null",
+    }
+    return names[type(value)]

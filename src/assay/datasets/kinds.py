@@ -1,0 +1,7 @@
+"""The dataset sources that ship with assay."""
+
+from __future__ import annotations
+
+from assay.datasets import absent, folder, huggingface, inline, local, url
+
+KINDS = (local.KIND, folder.KIND, inline.KIND, url.KIND, huggingface.KIND, *absent.KINDS)

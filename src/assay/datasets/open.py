@@ -1,0 +1,82 @@
+"""A dataset ready to be read: its source, its filters, and the part that is wanted."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from assay.datasets.batch import Batch
+from assay.datasets.filters import filtered, parse_filters
+from assay.datasets.lines import refused
+from assay.datasets.subsample import head, random_subset
+from assay.datasets.unique import with_unique_ids
+from assay.registry import Kind
+from assay.spec.fields import Located, SourceSpec
+
+Subsampling = Literal["head", "random"]
+FIRST_ROWS = 1_000
+"""So many samples are looked at by checks before a run."""
+
+
+@runtime_checkable
+class OfFiles(Protocol):
+    """A source whose content is the bytes of files."""
+
+    def files(self, folder: Path, root: Path | None = None) -> Iterable[tuple[str, Path]]:
+        """The files by the names that count for the content."""
+
+
+def open_dataset(
+    kind: Kind,
+    settings: SourceSpec,
+    folder: Path,
+    *,
+    limit: int | None = None,
+    subsampling: Subsampling = "head",
+    seed: int = 0,
+    root: Path | None = None,
+) -> Iterator[Batch]:
+    """The samples of a dataset, filtered and cut to `limit`, a few thousand at a time.
+
+    `folder` is where the dataset's file lies; paths may not leave `root`, unless it is None.
+    """
+    read = partial(_read, kind, settings, folder, root)
+    if limit is None:
+        return read()
+    return random_subset(read, limit, seed) if subsampling == "random" else head(read(), limit)
+
+
+def _read(kind: Kind, settings: SourceSpec, folder: Path, root: Path | None) -> Iterator[Batch]:
+    fields = (getattr(settings, name) for name in type(settings).model_fields)
+    named = next((value for value in fields if isinstance(value, Located)), None)
+    batches = with_unique_ids(partial(kind.function, settings, folder, root), named)
+    filters = parse_filters(settings.filters or ())
+    return filtered(batches, filters) if filters else batches
+
+
+def first_rows(
+    kind: Kind, settings: SourceSpec, folder: Path, n: int = FIRST_ROWS, *, root: Path | None = None
+) -> list[dict[str, Any]]:
+    """The first samples of a dataset, for checks before a run."""
+    return list(chain.from_iterable(b.samples for b in open_dataset(kind, settings, folder, limit=n, root=root)))
+
+
+def fingerprint(kind: Kind, settings: SourceSpec, folder: Path, *, root: Path | None = None) -> str:
+    """The sha256 of a dataset's content: of its files' bytes, or of its samples as JSON."""
+    digest = hashlib.sha256()
+    if isinstance(settings, OfFiles):
+        for name, path in settings.files(folder, root):
+            try:
+                with path.open("rb") as file:
+                    content = hashlib.file_digest(file, "sha256").hexdigest()
+            except OSError as error:
+                raise refused(path, f"cannot be read: {error.strerror or error}") from error
+            digest.update(f"{name}\0{content}\n".encode())
+    else:
+        for batch in kind.function(settings, folder, root):
+            digest.update("\n".join([*batch.texts, ""]).encode())
+    return digest.hexdigest()

@@ -1,0 +1,144 @@
+"""`llm`: rows written by a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec, failed
+from assay.judging.ask import ask_judge
+from assay.judging.json_extraction import Unreadable, objects_in
+from assay.judging.parse import Reading
+from assay.judging.prompts import wording
+from assay.registry import Kind
+from assay.spec.fields import Template
+from assay.spec.sampling import SamplingSpec
+from assay.templates import TemplateFailure, render_text
+from assay.types import Ask, Failure, Item, Request, Sampling
+
+SAMPLES = "samples"
+_TYPES = ("string", "number", "integer", "boolean", "array", "object")
+
+
+class LlmSynthesizer(SynthesizerSpec):
+    """Rows written by a model: it is asked for the named properties of one sample, or of several."""
+
+    type: Literal["llm"]
+    model_key: str
+    system_prompt: Template | None = None
+    user_prompt_template: Template
+    sample_properties: dict[str, Any] | list[Any] = Field(min_length=1)
+    use_structured_outputs: bool = False
+    sampling: SamplingSpec | None = None
+
+    @field_validator("sample_properties")
+    @classmethod
+    def _readable(cls, given: dict[str, Any] | list[Any]) -> dict[str, Any] | list[Any]:
+        properties_of(given)
+        return given
+
+    @property
+    def properties(self) -> Mapping[str, Mapping[str, Any]]:
+        """The schema of each property by its name."""
+        return properties_of(self.sample_properties)
+
+
+def properties_of(given: dict[str, Any] | list[Any]) -> dict[str, dict[str, Any]]:
+    """The properties of a sample, in any of the ways they may be written.
+
+    >>> properties_of({"question": "a hard one"})
+    {'question': {'type': 'string', 'description': 'a hard one'}}
+    >>> properties_of(["answer", {"name": "level", "type": "integer"}])
+    {'answer': {'type': 'string'}, 'level': {'type': 'integer'}}
+    """
+    entries = list(given.items()) if isinstance(given, dict) else [_named(entry) for entry in given]
+    return {name: _schema(name, said) for name, said in entries}
+
+
+def _named(entry: Any) -> tuple[str, Any]:
+    if isinstance(entry, str):
+        return str(entry), None
+    if isinstance(entry, dict):
+        name = entry.get("name", entry.get("key"))
+        if isinstance(name, str):
+            return str(name), {field: value for field, value in entry.items() if field not in ("name", "key")}
+    raise ValueError('a property is a name, or a mapping with "name"')
+
+
+def _schema(name: str, said: Any) -> dict[str, Any]:
+    if said is None or isinstance(said, str):
+        return {"type": "string", **({"description": str(said)} if said else {})}
+    if not isinstance(said, dict):
+        raise ValueError(f'the property "{name}" is described by text, or by a mapping such as {{type, description}}')
+    if said.get("type", "string") not in _TYPES:
+        raise ValueError(f'the property "{name}" has an unknown type; known: {", ".join(_TYPES)}')
+    return {"type": "string", **said}
+
+
+async def written(settings: LlmSynthesizer, row: Row, ask: Ask) -> Made:
+    """The rows that the model writes for one row; what cannot be read is asked for once more, then a failure."""
+    try:
+        request = _request(settings, row)
+    except TemplateFailure as error:
+        return failed(str(error))
+    properties = settings.properties
+
+    def read(text: str) -> Reading[list[Row]]:
+        return Reading(value=_samples(text, properties), written=text)
+
+    found = await ask_judge(ask, request, model=settings.model_key, read=read, stage="generate", purpose="generate")
+    if isinstance(found, Failure):
+        return found
+    return [{**row, **sample} for sample in found.value]
+
+
+def _request(settings: LlmSynthesizer, row: Row) -> Request:
+    described = "\n".join(
+        f"- {name} ({schema['type']}){': ' + schema['description'] if schema.get('description') else ''}"
+        for name, schema in settings.properties.items()
+    )
+    variables = {"source": row}
+    own = f"{render_text(settings.system_prompt, variables)}\n\n" if settings.system_prompt is not None else ""
+    messages: tuple[Item, ...] = (
+        {"type": "message", "role": "system", "content": own + wording("write", properties=described)},
+        {"type": "message", "role": "user", "content": render_text(settings.user_prompt_template, variables)},
+    )
+    return Request(
+        messages=messages,
+        sampling=Sampling() if settings.sampling is None else settings.sampling.value,
+        schema=_sample_schema(settings.properties) if settings.use_structured_outputs else None,
+    )
+
+
+def _sample_schema(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    one = {
+        "type": "object",
+        "properties": {name: dict(schema) for name, schema in properties.items()},
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {SAMPLES: {"type": "array", "items": one}},
+        "required": [SAMPLES],
+        "additionalProperties": False,
+    }
+
+
+def _samples(text: str, properties: Mapping[str, Any]) -> list[Row]:
+    """The samples in a reply: listed under `samples`, or objects on their own."""
+    found = objects_in(text)
+    listed = [each[SAMPLES] for each in found if SAMPLES in each and SAMPLES not in properties]
+    samples = listed[-1] if listed else found
+    if not isinstance(samples, list) or not samples or not all(isinstance(each, Mapping) for each in samples):
+        raise Unreadable("the reply holds no sample: expected a JSON object")
+    for sample in samples:
+        missing = [name for name in properties if name not in sample]
+        if missing:
+            raise Unreadable(f'a sample lacks "{missing[0]}"')
+    return [{name: sample[name] for name in properties} for sample in samples]
+
+
+KIND = Kind(settings=LlmSynthesizer, function=written, live=True)

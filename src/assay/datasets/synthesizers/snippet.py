@@ -1,0 +1,45 @@
+"""`python`: rows made by a function of the user's, in the sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec, failed
+from assay.registry import Kind
+from assay.sandbox.pool import Sandbox
+from assay.sandbox.program import CallFailed, Program, Result
+from assay.spec.code import Code
+
+
+class SynthesizeCode(Code):
+    """`synthesize(source)`."""
+
+    function = "synthesize"
+    parameters = ("source",)
+
+
+class PythonSynthesizer(SynthesizerSpec):
+    """Rows from `synthesize(source)`, which returns a list of mappings; their fields are laid over the row."""
+
+    type: Literal["python"]
+    synthesize_snippet: SynthesizeCode
+
+
+def from_code(settings: PythonSynthesizer, rows: Sequence[Row], sandbox: Sandbox) -> list[Made]:
+    """What the function gives for each row; whatever else it gives is a failure of that row."""
+    program = Program.of(settings.synthesize_snippet, "plain")
+    results = sandbox.map(program, [[row] for row in rows])
+    return [_made(row, result) for row, result in zip(rows, results, strict=True)]
+
+
+def _made(row: Row, result: Result) -> Made:
+    if isinstance(result, CallFailed):
+        return failed(result.detail, "code")
+    value: Any = result.value
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        return failed(f"synthesize must return a list of mappings, not {type(value).__name__}", "code")
+    return [{**row, **each} for each in value]
+
+
+KIND = Kind(settings=PythonSynthesizer, function=from_code, code=True)

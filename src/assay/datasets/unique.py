@@ -1,0 +1,60 @@
+"""Sample ids are unique: checked in eight bytes a row, so that memory hardly grows with the dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from assay.datasets.batch import Batch
+from assay.errors import Problem, SpecError
+from assay.spec.fields import Located
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class SeenHashes:
+    """The 64-bit hashes of the ids so far, in sorted runs whose lengths at least double."""
+
+    def __init__(self) -> None:
+        self._runs: list[NDArray[np.int64]] = []
+
+    def has_any(self, ids: list[str]) -> bool:
+        """Take the ids; whether one of their hashes was there before, or comes twice among them."""
+        import numpy as np
+
+        new = np.sort(np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids)))
+        again = bool((new[1:] == new[:-1]).any())
+        for run in self._runs:
+            places = np.minimum(np.searchsorted(run, new), len(run) - 1)
+            again = again or bool((run[places] == new).any())
+        self._runs.append(new)
+        while len(self._runs) > 1 and len(self._runs[-2]) <= 2 * len(self._runs[-1]):
+            last = self._runs.pop()
+            self._runs[-1] = np.sort(np.concatenate([self._runs[-1], last]), kind="stable")
+        return again
+
+
+def with_unique_ids(read: Callable[[], Iterable[Batch]], named: Located | None = None) -> Iterator[Batch]:
+    """The same batches; an id that comes twice is an error naming both rows, at the place that names the dataset.
+
+    Equal hashes are only a suspicion: the dataset is then read again, and the ids themselves compared.
+    """
+    seen = SeenHashes()
+    for batch in read():
+        if "sample_id" in batch.samples[0] and seen.has_any(batch.ids):
+            _compare_ids(read, batch.start + len(batch), named)
+        yield batch
+
+
+def _compare_ids(read: Callable[[], Iterable[Batch]], until: int, named: Located | None) -> None:
+    first: dict[str, int] = {}
+    for batch in read():
+        for row, sample_id in enumerate(batch.ids, start=batch.start + 1):
+            if first.setdefault(sample_id, row) != row:
+                where = "" if named is None else f"{named}: "
+                message = f'{where}the sample_id "{sample_id}" comes twice: in row {first[sample_id]} and in row {row}'
+                raise SpecError(Problem(message=message, place=None if named is None else named.place))
+        if len(first) >= until:
+            return

@@ -1,0 +1,124 @@
+"""`url`: a file of samples behind an address, fetched within a size limit and kept in the project."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+import orjson
+from pydantic import Field
+
+from assay.datasets.batch import Batch
+from assay.datasets.filters import FilteredSource
+from assay.datasets.local import read_file, suffix_of
+from assay.errors import Problem, SpecError
+from assay.registry import Kind
+from assay.spec.fields import Located
+from assay.spec.project import project_folder
+
+MOST_BYTES = 2**30
+CHUNK_BYTES = 2**20
+TIMEOUT_S = 60.0
+TRUSTED_S = 60.0
+"""A copy that was compared with the server so lately is taken as it is: one run asks once."""
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-fA-F]{64}$")]
+
+
+class UrlSource(FilteredSource):
+    """A CSV, JSONL, JSON or Parquet file at an address; with `sha256` its content is pinned."""
+
+    type: Literal["url"]
+    url: Located
+    sha256: Sha256 | None = None
+
+    def files(self, folder: Path, root: Path | None = None) -> Iterator[tuple[str, Path]]:
+        """The copy whose bytes are the dataset."""
+        yield str(self.url), fetched(self, folder, root)
+
+
+def read_url(settings: UrlSource, folder: Path, root: Path | None = None) -> Iterator[Batch]:
+    """The samples of the file, in batches."""
+    return read_file(fetched(settings, folder, root), settings.url)
+
+
+def fetched(settings: UrlSource, folder: Path, root: Path | None) -> Path:
+    """The project's copy of the file, as new as the server's; a pinned one is fetched only once."""
+    url = str(settings.url)
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise _refused(settings, f'"{url}" is not an address: it begins with http:// or https://')
+    kept = (root or project_folder(folder / "_")) / ".assay" / "downloads"
+    path = kept / f"{hashlib.sha256(url.encode()).hexdigest()[:16]}{suffix_of(Path(urlsplit(url).path))}"
+    known = _about(path)
+    wanted = settings.sha256.lower() if settings.sha256 else None
+    if known and (known["sha256"] == wanted or (not wanted and time.time() - known["checked_at"] < TRUSTED_S)):
+        return path
+    _download(settings, path, known)
+    found = _about(path)["sha256"]
+    if wanted is not None and found != wanted:
+        raise _refused(settings, f"the file has the sha256 {found}, not the one that is expected")
+    return path
+
+
+def _download(settings: UrlSource, path: Path, known: dict[str, Any]) -> None:
+    """Fetch the file unless the server says that our copy is still the same."""
+    from urllib.error import HTTPError, URLError
+    from urllib.request import Request, urlopen
+
+    headers = {"User-Agent": "assay"}
+    if known.get("etag"):
+        headers["If-None-Match"] = known["etag"]
+    elif known.get("last_modified"):
+        headers["If-Modified-Since"] = known["last_modified"]
+    try:
+        with urlopen(Request(str(settings.url), headers=headers), timeout=TIMEOUT_S) as answer:  # noqa: S310
+            digest = _write(settings, answer, path)
+            fresh = {"etag": answer.headers.get("ETag"), "last_modified": answer.headers.get("Last-Modified")}
+            _note(path, {"url": str(settings.url), "sha256": digest, **fresh, "checked_at": time.time()})
+    except HTTPError as error:
+        if error.code != 304:
+            raise _refused(settings, f"the server answered {error.code} {error.reason}") from error
+        _note(path, {**known, "checked_at": time.time()})
+    except (URLError, OSError) as error:
+        raise _refused(settings, f"cannot be fetched: {getattr(error, 'reason', None) or error}") from error
+
+
+def _write(settings: UrlSource, answer: Any, path: Path) -> str:
+    """The body into the file, all of it or nothing; gives its sha256."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.part")
+    digest, size = hashlib.sha256(), 0
+    with part.open("wb") as file:
+        while chunk := answer.read(CHUNK_BYTES):
+            size += len(chunk)
+            if size > MOST_BYTES:
+                part.unlink()
+                raise _refused(settings, f"larger than {MOST_BYTES // 2**30} GB, the limit of a download")
+            digest.update(chunk)
+            file.write(chunk)
+    part.replace(path)
+    return digest.hexdigest()
+
+
+def _about(path: Path) -> dict[str, Any]:
+    """What is known of a copy; nothing when there is none, or it is not the one that was fetched."""
+    note = path.with_name(f"{path.name}.about.json")
+    if not path.is_file() or not note.is_file():
+        return {}
+    known: dict[str, Any] = orjson.loads(note.read_bytes())
+    return known
+
+
+def _note(path: Path, known: dict[str, Any]) -> None:
+    path.with_name(f"{path.name}.about.json").write_bytes(orjson.dumps(known))
+
+
+def _refused(settings: UrlSource, message: str) -> SpecError:
+    return SpecError(Problem(message=f"{settings.url}: {message}", place=settings.url.place))
+
+
+KIND = Kind(settings=UrlSource, function=read_url)

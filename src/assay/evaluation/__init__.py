@@ -1,0 +1,1 @@
+"""Run files: many tasks and models, their policies and repeats."""

@@ -1,0 +1,320 @@
+"""From a run file to specifications that can start: all are checked before anything is done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import NotGenerated, Problem, SpecError
+from assay.prepare.model_references import model_problems, unknown_model
+from assay.prepare.plan import ModelReference, Options, Plan, inspect_loaded, prepare_loaded
+from assay.prepare.recipes import Make, Results
+from assay.registry import Registry
+from assay.spec import LoadedTask
+from assay.spec.nearest import listing, nearest
+from assay.spec.run_file import LoadedRun, LoadedSpecification, find_task, load_run, with_trials
+from assay.spec.task_file import task_of
+
+if TYPE_CHECKING:
+    from assay.spec.evaluation import RepeatedInput, RunConfig
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A specification with its task loaded; `plan` is None while it waits for a result or for rows to be generated.
+
+    `runs` is how often it is run; `repeats_of` is the specification that it runs again to see how much it varies.
+    """
+
+    key: str
+    specification: LoadedSpecification
+    loaded: LoadedTask
+    options: Options
+    plan: Plan | None
+    runs: int = 1
+    repeats_of: str | None = None
+
+    @property
+    def after(self) -> str | None:
+        """The specification whose result this one reads."""
+        return self.loaded.result_of
+
+    @property
+    def repeats(self) -> range:
+        """The numbers of its runs; one that repeats another takes the first from there."""
+        return range(1 if self.repeats_of is not None else 0, self.runs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """An evaluation that is ready to run, its steps in an order in which each finds what it reads."""
+
+    run: LoadedRun
+    steps: tuple[Step, ...]
+    options: Options
+    registry: Registry
+    make: Make | None = None
+
+
+def prepare_run(
+    path: Path, registry: Registry, options: Options, given: frozenset[str], make: Make | None = None
+) -> Prepared:
+    """Everything that an evaluation needs, or a SpecError with all that is wrong.
+
+    `given` names the options that were set by hand; `make` generates datasets that are not there yet.
+    """
+    run = load_run(path, config=options.config, strict=True, allow_outside=options.allow_outside)
+    if run.evaluation is None and not run.problems:
+        raise SpecError(f'{path.name} only defines things: add "evaluation" to run something')
+    if options.dataset is not None:
+        raise SpecError("--dataset does not go with an evaluation: its tasks name their datasets")
+    options = _with_run_config(options, run.run_config, given)
+    steps, problems = inspect_steps(run, registry, options, given)
+    if options.model is not None and not any(step.options.model is options.model for step in steps):
+        message = (
+            f"--model {options.model}: no specification is without a model of its own, so this would change nothing"
+        )
+        problems.append(Problem(message=message))
+    if run.problems or problems:
+        raise SpecError(dict.fromkeys([*run.problems, *problems]))
+    prepared = Prepared(run=run, steps=(), options=options, registry=registry, make=make)
+    return replace(prepared, steps=_planned(_in_order(steps), prepared))
+
+
+def _planned(steps: Sequence[Step], prepared: Prepared) -> tuple[Step, ...]:
+    """The steps with their plans, but for those that wait for a result; all that is wrong comes at once."""
+    planned: list[Step] = []
+    problems: list[Problem] = []
+    for step in steps:
+        try:
+            planned.append(replace(step, plan=prepare_step(step, prepared)) if step.after is None else step)
+        except NotGenerated:
+            planned.append(step)
+        except SpecError as error:
+            problems += _at(step.specification, error, "model_key")
+    if problems:
+        raise SpecError(dict.fromkeys(problems))
+    return tuple(planned)
+
+
+def prepare_step(step: Step, prepared: Prepared, results: Results | None = None) -> Plan:
+    """The plan of one specification."""
+    return prepare_loaded(
+        step.loaded,
+        prepared.registry,
+        step.options,
+        definitions=prepared.run.definitions,
+        results=results,
+        make=prepared.make,
+    )
+
+
+def plan_again(plan: Plan, repeat: int) -> Plan:
+    """The same plan with questions of its own, so that the answers are new."""
+    if repeat == 0:
+        return plan
+    spec = {**plan.spec, "repeat": repeat}
+    return replace(plan, options=replace(plan.options, repeat=repeat), spec=spec, identity=f"{plan.identity}-{repeat}")
+
+
+def _with_run_config(options: Options, config: RunConfig, given: frozenset[str]) -> Options:
+    """The options, and where the command line is silent what the run file says."""
+    said: dict[str, Any] = {
+        "limit": config.num_samples,
+        "subsampling": config.subsampling,
+        "cache_policy": config.cache_policy,
+        "max_cost": None if config.max_cost is None else Decimal(str(config.max_cost)),
+        "max_concurrency": config.max_concurrency,
+        "seed": config.seed,
+    }
+    return replace(options, **{name: value for name, value in said.items() if value is not None and name not in given})
+
+
+def inspect_steps(
+    run: LoadedRun, registry: Registry, options: Options, given: frozenset[str] = frozenset()
+) -> tuple[list[Step], list[Problem]]:
+    """Every specification with its task loaded, and everything wrong with any of them."""
+    steps: list[Step] = []
+    problems: list[Problem] = []
+    for specification in run.specifications:
+        if specification.settings.type == "repeatability":
+            continue
+        try:
+            step = _step(specification, run, registry, options, given)
+        except SpecError as error:
+            problems += _at(specification, error, "task_key")
+            continue
+        steps.append(step)
+        problems += [*step.loaded.problems, *_repeat_problems(step)]
+        if step.after is None and not step.loaded.problems:
+            problems += inspect_loaded(step.loaded, registry, step.options)[1]
+    problems += scope_problems(run)
+    if not problems:
+        problems += _dependency_problems(steps)
+        for specification in run.specifications:
+            if specification.settings.type == "repeatability":
+                added, wrong = _repeated(specification, run, steps)
+                steps += added
+                problems += wrong
+    return steps, list(dict.fromkeys(problems))
+
+
+def _step(
+    specification: LoadedSpecification, run: LoadedRun, registry: Registry, options: Options, given: frozenset[str]
+) -> Step:
+    settings = specification.settings
+    assert settings.task_key is not None
+    document = find_task(settings.task_key, run.document.root, run.reading)
+    trials = settings.trials or run.run_config.trials_config
+    if trials is not None:
+        document = with_trials(document, trials.num_trials)
+    loaded = task_of(document, registry, settings.task_config, run.reading)
+    own = replace(
+        options,
+        config=settings.task_config,
+        model=_model(settings.model_key, loaded, options),
+        limit=options.limit if "limit" in given else settings.num_samples or options.limit,
+        subsampling=settings.subsampling or options.subsampling,
+    )
+    runs = 1 if settings.repeatability is None else settings.repeatability.num_runs
+    return Step(key=specification.key, specification=specification, loaded=loaded, options=own, plan=None, runs=runs)
+
+
+def _model(key: str | None, loaded: LoadedTask, options: Options) -> ModelReference | None:
+    """The model of a specification, else the one of the command line; none for a task that asks none."""
+    asks = loaded.solver is not None and loaded.solver.kind.live
+    return (key if key is not None else options.model) if asks else None
+
+
+def step_model_problems(step: Step, run: LoadedRun) -> list[Problem]:
+    """What is wrong with the models that a specification and its task name; nothing is connected."""
+    problems = list(model_problems(step.loaded, run.definitions))
+    if isinstance(step.options.model, str):
+        wrong = unknown_model(str(step.options.model), step.loaded, run.definitions)
+        problems += _at(step.specification, SpecError(wrong), "model_key") if wrong else []
+    return problems
+
+
+def scope_problems(run: LoadedRun) -> list[Problem]:
+    """Keys in the scopes of policies that this run does not have: such a rule would look at nothing."""
+    if run.evaluation is None:
+        return []
+    known = {
+        "evaluation_keys": [run.evaluation.key],
+        "task_specification_keys": [each.key for each in run.specifications],
+    }
+    problems = []
+    for i, policy in enumerate(run.policies):
+        for j, rule in enumerate(policy.rules):
+            for name, there in known.items():
+                wanted = getattr(rule.scope, name, None) or ()
+                # a policy may be shared by run files that have other specifications beside these
+                if wanted and not set(wanted) & set(there):
+                    steps = ("policies", i, "rules", j, "scope", name)
+                    message = f'no result has the key "{wanted[0]}"; there is {listing(there)}'
+                    problems.append(run.document.problem(message, steps, nearest(wanted[0], there)))
+    return problems
+
+
+def _repeat_problems(step: Step) -> list[Problem]:
+    """Recorded answers are the same each time: repeating them would show nothing."""
+    if step.runs == 1 or any(part.kind.live for part in (step.loaded.solver, *step.loaded.scorers) if part is not None):
+        return []
+    return [step.specification.problem("repeatability asks again, but this task asks no model", "repeatability")]
+
+
+def _at(specification: LoadedSpecification, error: SpecError, field: str) -> list[Problem]:
+    """Problems without a place, at the field that led to them."""
+    return [
+        problem
+        if problem.place
+        else replace(specification.problem(problem.message, field), suggestion=problem.suggestion)
+        for problem in error.problems
+    ]
+
+
+def _dependency_problems(steps: Sequence[Step]) -> list[Problem]:
+    """A result that nobody makes, or that waits for itself."""
+    by_key = {step.key: step for step in steps}
+    problems = []
+    for step in steps:
+        if step.after is None:
+            continue
+        place = ("definition", "dataset")
+        if step.after not in by_key:
+            near = nearest(step.after, by_key)
+            there = "" if near else f"; there is {listing(by_key)}"
+            message = f'there is no specification "{step.after}" whose result could be the dataset{there}'
+            problems.append(step.loaded.document.problem(message, place, near))
+        elif _waits_for_itself(step, by_key):
+            message = f'"{step.key}" waits for its own result through "{step.after}"'
+            problems.append(step.loaded.document.problem(message, place))
+    return problems
+
+
+def _waits_for_itself(step: Step, by_key: Mapping[str, Step]) -> bool:
+    seen = {step.key}
+    after = step.after
+    while after is not None and after in by_key:
+        if after in seen:
+            return True
+        seen.add(after)
+        after = by_key[after].after
+    return False
+
+
+def _repeated(
+    specification: LoadedSpecification, run: LoadedRun, steps: Sequence[Step]
+) -> tuple[list[Step], list[Problem]]:
+    """The specifications that one of type repeatability runs again."""
+    settings = specification.settings
+    assert settings.repeatability_config is not None
+    found: list[Step] = []
+    problems: list[Problem] = []
+    for target in settings.inputs:
+        wrong = _unknown_input(target, run, steps)
+        if wrong is not None:
+            problems.append(specification.problem(wrong, "inputs"))
+            continue
+        found += [step for step in steps if target.task_specification_key in (None, step.key) and not step.repeats_of]
+    several = len(found) > 1
+    return [
+        replace(
+            step,
+            key=f"{specification.key}_{step.key}" if several else specification.key,
+            specification=specification,
+            runs=settings.repeatability_config.num_runs,
+            repeats_of=step.key,
+        )
+        for step in found
+    ], problems
+
+
+def _unknown_input(target: RepeatedInput, run: LoadedRun, steps: Sequence[Step]) -> str | None:
+    assert run.evaluation is not None
+    if target.evaluation_key != run.evaluation.key:
+        return f'only this evaluation, "{run.evaluation.key}", can be repeated, not "{target.evaluation_key}"'
+    keys = [step.key for step in steps]
+    if target.task_specification_key not in (None, *keys):
+        return f'there is no specification "{target.task_specification_key}"; there is {listing(keys)}'
+    return None
+
+
+def _in_order(steps: Sequence[Step]) -> list[Step]:
+    """The steps so that each comes after the one whose result it reads; otherwise as written."""
+    by_key = {step.key: step for step in steps}
+    ordered: dict[str, Step] = {}
+
+    def place(step: Step) -> None:
+        if step.key in ordered:
+            return
+        if step.after is not None:
+            place(by_key[step.after])
+        ordered[step.key] = step
+
+    for step in steps:
+        place(step)
+    return list(ordered.values())

@@ -1,0 +1,1 @@
+"""Datasets made by models, templates and code."""

@@ -1,0 +1,305 @@
+"""Making the rows of a generated dataset: durable as they are paid for, put in place as a whole."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from assay.errors import Interrupted, RunError, SpecError
+from assay.models.client import CallError
+from assay.prepare.permission import permit_models, sandbox_for
+from assay.prepare.recipes import SEPARATOR, Recipe, Row, source_rows
+from assay.results.document import summary_document
+from assay.results.run import RunReport
+from assay.runner.budget import BudgetReached, SpendingLimit
+from assay.runner.cell import Cell, CellAsk, Occurrences, Work
+from assay.runner.models import Models
+from assay.runner.online import defaults_of, in_event_loop
+from assay.runner.pipeline import GROUP_S
+from assay.runner.progress import Listener, Progress, silent
+from assay.runner.reply_cache import ReplyCache
+from assay.spec.code import codes_in
+from assay.spec.generator import DatasetSampleCombinations, LoadedSynthesizer
+from assay.spec.placeholder import PLACEHOLDER
+from assay.store import runs
+from assay.store.calls import spending, write_calls
+from assay.store.runs import NewRun, RunRecord, Status
+from assay.store.store import Store, default_location, open_store
+from assay.types import Failure, Spending
+
+if TYPE_CHECKING:
+    from assay.prepare.plan import Options
+    from assay.sandbox.pool import Sandbox
+
+AT_ONCE = 100
+"""Source rows that are worked on at the same time."""
+MOST_FAILED = 0.05
+"""A dataset of which more rows than this failed is not put in place."""
+
+
+@dataclass(slots=True)
+class Generated:
+    """What came of generating a dataset."""
+
+    rows: list[Row] = field(default_factory=list)
+    failed: list[tuple[str, Failure]] = field(default_factory=list)
+    n_sources: int = 0
+    run: str | None = None
+    spending: tuple[Spending, ...] = ()
+
+
+def generate(recipe: Recipe, options: Options, *, listener: Listener = silent) -> Generated:
+    """Make the rows of a recipe and put them in place; a SpecError or RunError when there are none to put."""
+    codes = [code for each in recipe.dataset.generator.synthesizers for code in codes_in(each.settings)]
+    permit_models(codes, recipe.connections.values(), options.code)
+    store = open_store(options.store or default_location(recipe.dataset.root)) if recipe.connections else None
+    try:
+        with sandbox_for(codes, options.code) as sandbox:
+            made = _Making(recipe, options, store, sandbox, listener).run()
+    finally:
+        if store is not None:
+            store.close()
+    _put_in_place(recipe, made)
+    return made
+
+
+def _put_in_place(recipe: Recipe, made: Generated) -> None:
+    """Write the rows as a whole: a reader sees all of them or none."""
+    if not made.rows:
+        why = f": {made.failed[0][1].detail}" if made.failed else ""
+        raise RunError(f'the generator "{recipe.dataset.generator.key}" made no rows{why}')
+    if len(made.failed) > MOST_FAILED * made.n_sources:
+        row, failure = made.failed[0]
+        raise RunError(
+            f"{len(made.failed):,} of {made.n_sources:,} rows failed, so the dataset is not put in place; "
+            f"the first, {row}: {failure.detail}"
+        )
+    recipe.file.parent.mkdir(parents=True, exist_ok=True)
+    text = b"".join(orjson.dumps(row) + b"\n" for row in made.rows)
+    about = {
+        "dataset": recipe.dataset.key,
+        "generator": recipe.dataset.generator.key,
+        "n_rows": len(made.rows),
+        "n_sources": made.n_sources,
+        "digest": recipe.digest,
+        "failed": [{"source": row, **asdict(failure)} for row, failure in made.failed],
+        "run": made.run,
+    }
+    for path, content in ((recipe.file, text), (recipe.about, orjson.dumps(about, option=orjson.OPT_INDENT_2))):
+        part = path.with_name(f"{path.name}.part")
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+
+
+class _Making:
+    """One generation: source rows through the synthesizers, a hundred at a time, until there are enough."""
+
+    def __init__(
+        self, recipe: Recipe, options: Options, store: Store | None, sandbox: Sandbox | None, listener: Listener
+    ) -> None:
+        self._recipe = recipe
+        self._options = options
+        self._store = store
+        self._sandbox = sandbox
+        self._listener = listener
+        self._synthesizers = _with_secrets(recipe)
+        self._made = Generated()
+        self._work: Work | None = None
+        self._occurrences = Occurrences()
+        self._asked = 0
+
+    def run(self) -> Generated:
+        """Make the rows; what was paid for on the way is kept whatever happens."""
+        if self._store is None:
+            in_event_loop(self._all())
+            return self._made
+        record = runs.start(self._store, self._new_run())
+        self._made.run = record.id
+        try:
+            in_event_loop(self._paid(self._store, record))
+        except KeyboardInterrupt as stop:
+            self._finish(record, "interrupted")
+            raise Interrupted("stopped: what was paid for is kept; the same command goes on from there") from stop
+        except BudgetReached:
+            self._finish(record, "partial")
+            raise RunError("the spending limit was reached before all rows were made; they are kept as paid") from None
+        except (RunError, SpecError):
+            self._finish(record, "failed")
+            raise
+        self._made.spending = tuple(spending(self._store, record.no))
+        self._finish(record, "completed")
+        return self._made
+
+    async def _paid(self, store: Store, record: RunRecord) -> None:
+        """The same with models: replies are committed as they come."""
+        options = self._options
+        memory = ReplyCache(store, record.no, "update" if options.fresh else options.cache_policy)
+        purse = None if options.max_cost is None else SpendingLimit(options.max_cost)
+        models = Models(self._recipe.connections, memory, purse=purse, max_concurrency=options.max_concurrency)
+        self._work = Work(
+            solver=None,
+            scorers=(),
+            clients={key: policies.client for key, policies in models.by_key.items()},
+            sampling={key: defaults_of(policies.connection.sampling) for key, policies in models.by_key.items()},
+            width=max(1, models.width),
+        )
+        committing = asyncio.create_task(_commit(store, record, memory))
+        try:
+            await self._all()
+        finally:
+            committing.cancel()
+            await asyncio.gather(committing, return_exceptions=True)
+            _write(store, record, memory)
+            await models.close()
+            memory.close()
+
+    async def _all(self) -> None:
+        wanted = self._recipe.dataset.num_samples
+        sources = source_rows(self._recipe)
+        while len(self._made.rows) < wanted:
+            chunk = list(islice(sources, min(AT_ONCE, wanted - len(self._made.rows))))
+            if not chunk:
+                return
+            combined = isinstance(self._recipe.dataset.generator.source, DatasetSampleCombinations)
+            for (source_id, _), rows in zip(chunk, await self._through(chunk), strict=True):
+                if len(self._made.rows) >= wanted:
+                    break
+                self._made.n_sources += 1
+                if isinstance(rows, Failure):
+                    self._made.failed.append((source_id, rows))
+                else:
+                    # combinations with the same row of the first dataset are one family
+                    family = source_id.split(SEPARATOR)[0] if combined else source_id
+                    self._made.rows += _named(source_id, family, rows)
+            del self._made.rows[wanted:]
+            self._listener(Progress(done=len(self._made.rows), failed=len(self._made.failed), total=wanted))
+
+    async def _through(self, chunk: Sequence[tuple[str, Row]]) -> list[list[Row] | Failure]:
+        """What all synthesizers together make of some source rows."""
+        state: list[list[Row] | Failure] = [[row] for _, row in chunk]
+        for synthesizer in self._synthesizers:
+            flat = [(place, row) for place, rows in enumerate(state) if isinstance(rows, list) for row in rows]
+            made = await self._made_of(synthesizer, [row for _, row in flat])
+            after: list[list[Row] | Failure] = [[] if isinstance(rows, list) else rows for rows in state]
+            for (place, _), rows in zip(flat, made, strict=True):
+                so_far = after[place]
+                if isinstance(rows, Failure):
+                    after[place] = rows
+                elif isinstance(so_far, list):
+                    so_far += rows
+            state = after
+        return state
+
+    async def _made_of(self, synthesizer: LoadedSynthesizer, rows: list[Row]) -> Sequence[list[Row] | Failure]:
+        kind, settings = synthesizer.kind, synthesizer.settings
+        made: Sequence[list[Row] | Failure]
+        if kind.live:
+            made = await asyncio.gather(*(self._written(synthesizer, row) for row in rows))
+        elif kind.code:
+            made = await asyncio.to_thread(kind.function, settings, rows, self._sandbox)
+        else:
+            made = kind.function(settings, rows)
+        return made
+
+    async def _written(self, synthesizer: LoadedSynthesizer, row: Row) -> list[Row] | Failure:
+        assert self._work is not None
+        cell = Cell(position=self._asked, trial=0, sample_id=str(self._asked), sample=row, text="")
+        self._asked += 1
+        try:
+            made: list[Row] | Failure = await synthesizer.kind.function(
+                synthesizer.settings, row, CellAsk(self._work, self._occurrences, cell)
+            )
+        except CallError as error:
+            return replace(error.failure, stage="generate")
+        return made
+
+    def _new_run(self) -> NewRun:
+        dataset = self._recipe.dataset
+        spec: dict[str, Any] = {
+            "task": {"key": dataset.key, "definition": {}},
+            "scorers": [],
+            "generator": dataset.generator.written,
+            "num_samples": dataset.num_samples,
+            runs.ASIDE: "generate",
+        }
+        names = [connection.name for connection in self._recipe.connections.values()]
+        return NewRun(
+            identity=f"generate-{self._recipe.digest}",
+            task=f"{dataset.key} (generated)",
+            file=str(dataset.generator.document.path),
+            model=names[0] if names else None,
+            seed=self._options.seed,
+            spec=orjson.dumps(spec, option=orjson.OPT_NON_STR_KEYS, default=str).decode(),
+        )
+
+    def _finish(self, record: RunRecord, status: Status) -> None:
+        assert self._store is not None
+        report = RunReport(
+            run=record.id,
+            status=status,
+            task=record.task,
+            model=record.model,
+            n_samples=len(self._made.rows),
+            n_failed=len(self._made.failed),
+            n_cached=0,
+            scorers=(),
+            failures={},
+            spending=self._made.spending,
+        )
+        summary = orjson.dumps(summary_document(report)).decode()
+        runs.finish(self._store, record.no, status=status, summary=summary, documents=[])
+
+
+def _named(source_id: str, family: str, rows: Sequence[Row]) -> Iterator[Row]:
+    """The rows with ids of their own, the source row's and numbered where it has several, and that of their family."""
+    for n, row in enumerate(rows):
+        own = source_id if len(rows) == 1 else f"{source_id}/{n}"
+        given = row.get("sample_id")
+        is_its_own = given is not None and str(given) != source_id
+        yield {**row, "sample_id": given if is_its_own else own, "source_id": family}
+
+
+def _with_secrets(recipe: Recipe) -> tuple[LoadedSynthesizer, ...]:
+    """The synthesizers with `<< secrets.x >>` in their code filled in, in memory only."""
+    generator = recipe.dataset.generator
+    secrets = generator.document.data.get("secrets") or {}
+    environment = generator.document.environment
+
+    def value(found: Any) -> str:
+        text = str(secrets.get(found[2], found[0])) if found[1] == "secrets" else str(found[0])
+        return environment.get(text.removeprefix("$"), text) if text.startswith("$") else text
+
+    filled = []
+    for synthesizer in generator.synthesizers:
+        code = getattr(synthesizer.settings, "synthesize_snippet", None)
+        if code is not None and PLACEHOLDER.search(code):
+            changed = type(code)(PLACEHOLDER.sub(value, code), code.place, literal=code.literal)
+            settings = synthesizer.settings.model_copy(update={"synthesize_snippet": changed})
+            synthesizer = replace(synthesizer, settings=settings)
+        filled.append(synthesizer)
+    return tuple(filled)
+
+
+async def _commit(store: Store, record: RunRecord, memory: ReplyCache) -> None:
+    """Commit what was paid for, again and again."""
+    while True:
+        await asyncio.sleep(GROUP_S)
+        if memory.waiting:
+            await asyncio.to_thread(_write, store, record, memory)
+
+
+def _write(store: Store, record: RunRecord, memory: ReplyCache) -> None:
+    paid = memory.hand_over()
+    if paid:
+        with store.begin() as connection:
+            write_calls(connection, record.no, paid)
+    memory.committed()

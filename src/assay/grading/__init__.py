@@ -1,0 +1,1 @@
+"""Texts, a rubric and judges become a task: grading, audits."""

@@ -1,0 +1,210 @@
+"""An audit of judges: four probes on the engine and the store of every other run, planned before anything is paid."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, get_args
+
+from assay.errors import SpecError
+from assay.grading.config import EvalConfig, JudgeSpec
+from assay.grading.dataset import RubricDataset
+from assay.grading.evaluate import EvalRunner
+from assay.grading.grader import CriterionGrader
+from assay.grading.probes import (
+    NO_OPTIONS,
+    changed,
+    injected,
+    noise_probe,
+    padded,
+    position_probe,
+    score_probe,
+    with_options_only,
+)
+from assay.grading.results import EvalResult
+from assay.judging.aggregation import RubricWarning
+from assay.judging.reports import EnsembleEvaluationReport
+from assay.results.audit import AuditPlan, AuditResult, Probe, ProbeName
+from assay.results.estimate import Estimate
+from assay.runner.progress import Listener, silent
+
+PROBES: tuple[ProbeName, ...] = get_args(ProbeName)
+LONGEST_REASON = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditOptions:
+    """Which probes are made, what is allowed, and how the calls are made.
+
+    `threshold` is the largest effect of position, length or instructions that is allowed, `max_noise` the largest
+    share of verdicts that may change. `rules` are those of `CriterionGrader` that decide how verdicts become scores.
+    """
+
+    probes: Sequence[ProbeName] = PROBES
+    threshold: float = 0.05
+    max_noise: float = 0.1
+    level: float = 0.95
+    seed: int | None = None
+    store: str | None = None
+    max_cost: Decimal | None = None
+    max_concurrency: int | None = None
+    fresh: bool = False
+    rules: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.probes if name not in PROBES]
+        if unknown or not self.probes:
+            raise SpecError(f"the probes are {', '.join(PROBES)}, not {', '.join(unknown) or 'none'}")
+        for name in ("threshold", "max_noise"):
+            if not 0 < getattr(self, name) < 1:
+                raise SpecError(f"{name} lies between 0 and 1, not at {getattr(self, name):g}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One run of an audit: its texts, how judges see them, and the numbers of its items in the whole."""
+
+    dataset: RubricDataset
+    grader: CriterionGrader
+    numbers: Sequence[int]
+
+
+class Audit:
+    """Asks judges about texts as they are, again, padded, with instructions in them, and with options turned round.
+
+    Every reply is kept: an audit that was stopped goes on where it stopped, and one that is made again is free.
+    """
+
+    def __init__(
+        self, target: str, dataset: RubricDataset, judges: Sequence[JudgeSpec], options: AuditOptions | None = None
+    ) -> None:
+        if not len(dataset):
+            raise SpecError("there are no texts to audit judges with")
+        self._target = target
+        self._dataset = dataset
+        self._judges = [spec.judge_id for spec in judges]
+        self._options = options or AuditOptions()
+        self._parts = self._made(judges)
+
+    def plan(self) -> AuditPlan:
+        """What the audit will ask and cost; asks nobody."""
+        plans = [self._runner(name).plan_sync() for name in self._parts]
+        costs = [plan.cost_usd for plan in plans if plan.models]
+        known = [cost for cost in costs if cost is not None]
+        low, expected, high = (sum((cost[end] for cost in known), Decimal(0)) for end in range(3))
+        return AuditPlan(
+            n_items=len(self._dataset),
+            calls=_counted(plans, "calls"),
+            cached=_counted(plans, "cached"),
+            cost_usd=(low, expected, high) if len(known) == len(costs) else None,
+        )
+
+    def run(self, plan: AuditPlan, listener: Listener = silent) -> AuditResult:
+        """Make the probes; what was asked before is taken from the store."""
+        results: dict[str, EvalResult] = {}
+        left = self._options.max_cost
+        for name in self._parts:
+            results[name] = self._runner(name, max_cost=left, listener=listener).run_sync()
+            if left is not None:
+                left = max(left - (results[name].total_completion_cost or Decimal(0)), Decimal(0))
+        reports = {name: self._reports(name, result) for name, result in results.items()}
+        costs = [result.total_completion_cost for result in results.values()]
+        partial = any(result.status == "partial" for result in results.values())
+        judges = {judge: self._probes(judge, reports) for judge in self._judges}
+        told = dict.fromkeys(note for result in results.values() for note in result.warnings)
+        lost = [f"{name}: {note}" for name, result in results.items() for note in _lost(result)]
+        return AuditResult(
+            target=self._target,
+            n_items=len(self._dataset),
+            judges=judges,
+            plan=plan,
+            runs={name: result.run for name, result in results.items()},
+            cost_usd=None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0)),
+            status="partial" if partial else "failed" if (told or lost) and _nothing_said(judges) else "completed",
+            notes=(
+                *told,
+                *lost,
+                *(["the spending limit was reached: these are the texts asked so far"] if partial else []),
+            ),
+        )
+
+    def _made(self, judges: Sequence[JudgeSpec]) -> dict[str, _Part]:
+        """The runs that the probes need; the texts as they are serve three of them."""
+        wanted, everything = self._options.probes, range(len(self._dataset))
+        parts: dict[str, _Part] = {}
+        if set(wanted) - {"position"}:
+            plain = self._grader(judges, shuffle_options=False, repeats=2 if "noise" in wanted else 1)
+            parts["plain"] = _Part(self._dataset, plain, everything)
+        for name, change in (("verbosity", padded), ("injection", injected)):
+            if name in wanted:
+                grader = self._grader(judges, shuffle_options=False)
+                parts[name] = _Part(changed(self._dataset, change), grader, everything)
+        turned = with_options_only(self._dataset) if "position" in wanted else None
+        if turned is not None:
+            both = self._grader(judges, shuffle="both_orders", seed=self._options.seed)
+            parts["position"] = _Part(turned[0], both, turned[1])
+        return parts
+
+    def _grader(self, judges: Sequence[JudgeSpec], **how: Any) -> CriterionGrader:
+        with warnings.catch_warnings():
+            # every judge is audited by itself: ties of the panel do not matter
+            warnings.simplefilter("ignore", RubricWarning)
+            return CriterionGrader(judges=judges, **{**self._options.rules, **how})
+
+    def _runner(self, name: str, *, max_cost: Decimal | None = None, listener: Listener = silent) -> EvalRunner:
+        part, options = self._parts[name], self._options
+        config = EvalConfig(
+            store=options.store,
+            experiment_name=f"audit:{self._target}:{name}",
+            max_concurrency=options.max_concurrency,
+            max_cost=max_cost,
+            fresh=options.fresh,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RubricWarning)
+            return EvalRunner(part.dataset, part.grader, config, listener=listener, aside="audit")
+
+    def _reports(self, name: str, result: EvalResult) -> dict[int, EnsembleEvaluationReport]:
+        numbers = self._parts[name].numbers
+        return {numbers[each.item_idx]: each.report for each in result.item_results if each.report is not None}
+
+    def _probes(
+        self, judge: str, reports: Mapping[str, Mapping[int, EnsembleEvaluationReport]]
+    ) -> dict[ProbeName, Probe]:
+        options = self._options
+        rules = next(iter(self._parts.values())).grader.rules
+        made: dict[ProbeName, Probe] = {}
+        for name in PROBES:
+            if name not in options.probes:
+                continue
+            if name == "position" and name not in reports:
+                made[name] = Probe(finding=None, note=NO_OPTIONS)
+            elif name == "position":
+                made[name] = position_probe(reports[name], judge, options.threshold, level=options.level)
+            elif name == "noise":
+                made[name] = noise_probe(reports["plain"], judge, options.max_noise, rules, level=options.level)
+            else:
+                both = (reports["plain"], reports[name])
+                made[name] = score_probe(*both, judge, options.threshold, rules, level=options.level)
+        return made
+
+
+def _lost(result: EvalResult) -> list[str]:
+    """A sentence about the texts that no judge could be asked about, with the reason of the first."""
+    if not result.errors:
+        return []
+    (_, reason), *_ = result.errors
+    why = reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]}..."
+    return [f"{result.failed_items:,} of {result.total_items:,} texts could not be judged: {why}"]
+
+
+def _nothing_said(judges: Mapping[str, Mapping[ProbeName, Probe]]) -> bool:
+    """Is there not one effect to look at?"""
+    found = [probe.finding for probes in judges.values() for probe in probes.values() if probe.finding is not None]
+    return all(finding.effect.value is None for finding in found)
+
+
+def _counted(plans: Sequence[Estimate], what: str) -> int:
+    return sum(int(getattr(model, what)) for plan in plans for model in plan.models)

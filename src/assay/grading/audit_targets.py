@@ -1,0 +1,165 @@
+"""What judges are audited with: the texts of a rubric's submissions, or those that a task's rubric scorer grades."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.builtin import registry
+from assay.datasets.open import open_dataset
+from assay.errors import SpecError
+from assay.grading.config import CannotAssessConfig, JudgeSpec, LLMConfig
+from assay.grading.dataset import DataItem, RubricDataset
+from assay.grading.rubric import Rubric
+from assay.grading.submissions import read_submissions
+from assay.prepare.plan import Options, inspect_task
+from assay.runner.all_samples import answered_samples, in_pages, stored_rows
+from assay.scorers.common import STAGE, looked_at
+from assay.scorers.rubric import RubricScorer
+from assay.spec import LoadedDataset, LoadedTask
+from assay.spec.load import read_document
+from assay.spec.nearest import listing
+from assay.store import runs
+from assay.store.store import default_location, open_store
+from assay.templates import texts
+from assay.types import Rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Texts with their rubric, the judges that the file itself names, and the rules that its scorer has."""
+
+    name: str
+    dataset: RubricDataset
+    judges: tuple[JudgeSpec, ...] = ()
+    rules: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a person says beside the file: where the texts are, and how many of them are wanted."""
+
+    submissions: Path | None = None
+    column: str | None = None
+    prompt: str | None = None
+    scorer: str | None = None
+    run: str | None = None
+    limit: int | None = None
+    store: str | None = None
+
+
+def find_target(path: Path, wanted: Wanted) -> Target:
+    """The texts of a rubric file, whose submissions must be given, or of a task file with a rubric scorer."""
+    data = read_document(path, strict=False).data
+    if isinstance(data, Mapping) and "definition" in data:
+        if wanted.submissions is not None:
+            raise SpecError(f"{path} is a task, which has texts of its own: --submissions goes with a rubric")
+        return _of_task(path, wanted)
+    if wanted.submissions is None:
+        raise SpecError(
+            f"{path} is a rubric: give the texts to judge by it with --submissions (a folder, CSV, JSONL or dataset)"
+        )
+    dataset = read_submissions(wanted.submissions, Rubric.from_file(path), column=wanted.column)
+    dataset.items = dataset.items[: wanted.limit]
+    dataset.prompt = wanted.prompt if wanted.prompt is not None else dataset.prompt
+    return Target(name=path.name, dataset=dataset)
+
+
+def _of_task(path: Path, wanted: Wanted) -> Target:
+    loaded, dataset, problems = inspect_task(path, registry(), Options(limit=wanted.limit), strict=True)
+    if problems:
+        raise SpecError(problems)
+    settings = _scorer(loaded, wanted.scorer)
+    sheet = settings.rubric
+    made = RubricDataset(rubric=Rubric(sheet.criteria, sheet.guidelines, sections=sheet.sections), name=loaded.task.key)
+    for rows in _rows(loaded, dataset, wanted):
+        made.items += _items(settings, rows)
+    made.items = made.items[: wanted.limit]
+    unsure = CannotAssessConfig(settings.cannot_assess, settings.partial_credit)
+    return Target(
+        name=path.name,
+        dataset=made,
+        judges=tuple(_judge(settings, place) for place in range(len(settings.judges))),
+        rules={
+            "auto_na_option": settings.auto_na_option,
+            "cannot_assess_config": unsure,
+            "llm_calls": settings.llm_calls,
+        },
+    )
+
+
+def _scorer(loaded: LoadedTask, key: str | None) -> RubricScorer:
+    found = {scorer.key: scorer.settings for scorer in loaded.scorers if isinstance(scorer.settings, RubricScorer)}
+    if not found:
+        raise SpecError(f'the task "{loaded.task.key}" has no rubric scorer, whose judges could be audited')
+    if key is None and len(found) > 1:
+        raise SpecError(f"the task has several rubric scorers: choose one with --scorer ({listing(list(found))})")
+    if key is not None and key not in found:
+        raise SpecError(f'no rubric scorer has the key "{key}"; there is {listing(list(found))}')
+    return found[key] if key is not None else next(iter(found.values()))
+
+
+def _judge(settings: RubricScorer, place: int) -> JudgeSpec:
+    judge = settings.panel[place]
+    sampling = judge.sampling
+    config = LLMConfig(
+        judge.model,
+        temperature=sampling.temperature,
+        max_tokens=sampling.max_tokens,
+        top_p=sampling.top_p,
+        seed=sampling.seed,
+        thinking=sampling.reasoning_effort,
+    )
+    return JudgeSpec(config, judge.id, judge.weight)
+
+
+def _rows(loaded: LoadedTask, dataset: LoadedDataset | None, wanted: Wanted) -> Iterator[Rows]:
+    """The answers: recorded ones from the dataset, those of a model from a run in the store."""
+    solver = loaded.solver
+    if wanted.run is not None or (solver is not None and solver.kind.live):
+        yield from _stored(loaded, wanted)
+        return
+    if dataset is None:
+        raise SpecError(f'the task "{loaded.task.key}" names no dataset')
+    root = loaded.document.root
+    position = 0
+    for batch in open_dataset(dataset.kind, dataset.settings, dataset.folder, root=root, limit=wanted.limit):
+        positions = range(position, position + len(batch.ids))
+        position = positions.stop
+        rows = Rows(positions=positions, ids=batch.ids, samples=batch.samples)
+        yield rows if solver is None else solver.kind.function(solver.settings, rows)[0]
+
+
+def _stored(loaded: LoadedTask, wanted: Wanted) -> Iterator[Rows]:
+    store = open_store(wanted.store or default_location(loaded.document.root))
+    try:
+        if wanted.run is not None:
+            record = runs.find(store, wanted.run)
+        else:
+            latest = runs.latest_named(store, loaded.task.key)
+            if latest is None:
+                raise SpecError(
+                    f'a model answers the task "{loaded.task.key}", and no run of it is in the store: run it first, '
+                    "or name a run with --run"
+                )
+            record = latest
+        for group in in_pages(answered_samples(store, record.rows_of)):
+            yield stored_rows(group)
+    finally:
+        store.close()
+
+
+def _items(settings: RubricScorer, rows: Rows) -> Iterator[DataItem]:
+    """The texts of a batch as the scorer looks at them; rows that it could not look at are left out."""
+    columns = {"text": looked_at(settings, rows)}
+    for name in ("prompt", "reference"):
+        template = getattr(settings, name)
+        if template is not None:
+            columns[name] = texts(template, rows, stage=STAGE)
+    for place, sample_id in enumerate(rows.ids):
+        if any(place in column.failures for column in columns.values()):
+            continue
+        said = {name: str(column.values[place]) for name, column in columns.items()}
+        yield DataItem(said["text"], sample_id, prompt=said.get("prompt"), reference_submission=said.get("reference"))

@@ -1,0 +1,305 @@
+"""Dataset files of rubrics: JSON, YAML, JSONL, CSV and Parquet, with every error at its line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from assay.errors import MissingExtra, Place, Problem, SpecError
+from assay.grading.dataset import DataItem, RubricDataset, read_truth
+from assay.grading.rubric import Rubric
+from assay.judging.rubric import Elsewhere, read_sheet
+from assay.spec.document import Document, Steps
+from assay.spec.locate import Checker
+from assay.spec.messages import described
+from assay.spec.nearest import nearest
+from assay.spec.nodes import Node, parse
+from assay.spec.source import Source, shown
+
+_TEXTS = ("description", "prompt", "reference_submission")
+_FIELDS = ("submission", "ground_truth", "rubric", *_TEXTS)
+_TOP = ("name", "prompt", "rubric", "guidelines", "reference_submission", "items")
+_MOST_BYTES = 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Rows of a file, and the line that each begins on."""
+
+    rows: list[Mapping[str, Any]]
+    lines: list[int]
+
+
+def read_dataset(path: Path, rubric: Rubric | None) -> RubricDataset:
+    """A dataset from a file; a SpecError with all that is wrong."""
+    suffix = path.suffix.lower()
+    if suffix in (".yaml", ".yml"):
+        from assay.spec.load import load_document
+
+        return _dataset(load_document(path, strict=False), (), rubric)
+    if suffix == ".json":
+        return _dataset(_json(path, _content(path)), (), rubric)
+    return _dataset(_rows_document(path, _table(path)), (), rubric)
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """The rows of a JSONL, CSV or Parquet file."""
+    return [dict(row) for row in _table(path).rows]
+
+
+def _table(path: Path) -> _Table:
+    readers: dict[str, Callable[[Path, bytes], _Table]] = {
+        ".jsonl": _jsonl,
+        ".ndjson": _jsonl,
+        ".csv": _csv,
+        ".parquet": _parquet,
+    }
+    suffix = path.suffix.lower()
+    if suffix not in readers:
+        raise SpecError(f"{shown(path)}: a dataset is a .json, .yaml, .jsonl, .csv or .parquet file")
+    return readers[suffix](path, _content(path))
+
+
+def _content(path: Path) -> bytes:
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise SpecError(f"{shown(path)} has more than {_MOST_BYTES:,} bytes")
+        return path.read_bytes()
+    except OSError as error:
+        raise SpecError(f"{shown(path)} cannot be read: {error.strerror}") from None
+
+
+def _json(path: Path, content: bytes) -> Document:
+    data = _loaded(content, shown(path), 1)
+
+    def locate(steps: Steps) -> Place | None:
+        """Only a file with a problem is read a second time, for the place."""
+        source = Source(path, shown(path), content.decode("utf-8-sig", "replace"))
+        try:
+            return _walk(parse(source), steps) or Place(source.file)
+        except SpecError:
+            return Place(source.file)
+
+    return Elsewhere(path=path, root=path.parent, data=data, positions={}, sources={}, locate=locate)
+
+
+def _loaded(content: bytes, file: str, line: int) -> Any:
+    try:
+        return orjson.loads(content.removeprefix(b"\xef\xbb\xbf"))
+    except orjson.JSONDecodeError as error:
+        place = Place(file, line + error.lineno - 1, error.colno)
+        raise SpecError(Problem(message=f"not valid JSON: {error.msg}", place=place)) from None
+
+
+def _walk(node: Node | None, steps: Steps) -> Place | None:
+    place = node.place if node is not None else None
+    for step in steps:
+        if node is None:
+            break
+        if node.kind == "map":
+            node = next((value for key, value in node.pairs if key.text == step), None)
+        else:
+            node = node.children[step] if isinstance(step, int) and step < len(node.children) else None
+        place = node.place if node is not None else place
+    return place
+
+
+def _rows_document(path: Path, table: _Table) -> Document:
+    def locate(steps: Steps) -> Place | None:
+        row = steps[1] if len(steps) > 1 else None
+        return Place(shown(path), table.lines[row] if isinstance(row, int) else 1)
+
+    data = {"items": table.rows}
+    return Elsewhere(path=path, root=path.parent, data=data, positions={}, sources={}, locate=locate)
+
+
+def _jsonl(path: Path, content: bytes) -> _Table:
+    rows: list[Mapping[str, Any]] = []
+    lines: list[int] = []
+    for number, line in enumerate(content.split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        row = _loaded(line, shown(path), number)
+        if not isinstance(row, dict):
+            message = f'expected an object such as {{"submission": "..."}}, got {described(row)}'
+            raise SpecError(Problem(message=message, place=Place(shown(path), number)))
+        rows.append(row)
+        lines.append(number)
+    return _Table(rows, lines)
+
+
+def _csv(path: Path, content: bytes) -> _Table:
+    """Every value is text as written; a cell without text is as if it were not there."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise SpecError(Problem(message="not UTF-8 text; save the file as UTF-8", place=Place(shown(path)))) from None
+    csv.field_size_limit(_MOST_BYTES)
+    reader = csv.reader(text.splitlines(keepends=True), strict=True)
+    rows: list[Mapping[str, Any]] = []
+    lines: list[int] = []
+    try:
+        header = next(reader, [])
+        begins = reader.line_num + 1
+        for row in reader:
+            if row and len(row) != len(header):
+                message = f"the row has {len(row)} values, but the header names {len(header)} columns"
+                raise SpecError(Problem(message=message, place=Place(shown(path), begins)))
+            if row:
+                rows.append({name: value for name, value in zip(header, row, strict=True) if value != ""})
+                lines.append(begins)
+            begins = reader.line_num + 1
+    except csv.Error as error:
+        place = Place(shown(path), max(reader.line_num, 1))
+        raise SpecError(Problem(message=f"not valid CSV: {error}", place=place)) from None
+    return _Table(rows, lines)
+
+
+def _parquet(path: Path, content: bytes) -> _Table:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtra("parquet", "a Parquet file") from None
+    rows = pyarrow.parquet.read_table(path).to_pylist()
+    return _Table([{name: value for name, value in row.items() if value is not None} for row in rows], [1] * len(rows))
+
+
+def _dataset(document: Document, steps: Steps, rubric: Rubric | None) -> RubricDataset:
+    checker = Checker(document)
+    data: Any = document.data
+    if isinstance(data, list):
+        data = {"items": data}
+        at: Steps = steps
+    else:
+        at = (*steps, "items")
+    if not isinstance(data, Mapping) or not isinstance(data.get("items"), list):
+        raise SpecError(document.problem('a dataset has "items", a list of submissions', steps))
+    _misspelt(data, _TOP, steps, checker)
+    own = _own_rubric(data, steps, checker) or rubric
+    reader = _ItemReader(checker, own)
+    items = [reader.item(row, (*at, place)) for place, row in enumerate(data["items"])]
+    texts = {name: _text(data, name, steps, checker) for name in ("name", "prompt", "reference_submission")}
+    if checker.problems:
+        raise SpecError(checker.problems)
+    return RubricDataset(
+        prompt=texts["prompt"],
+        rubric=own,
+        items=[item for item in items if item is not None],
+        name=texts["name"],
+        reference_submission=texts["reference_submission"],
+    )
+
+
+def _own_rubric(data: Mapping[str, Any], steps: Steps, checker: Checker) -> Rubric | None:
+    if data.get("rubric") is None:
+        return None
+    # guidelines stand beside the rubric or inside it: both are read as one layout
+    layout = {name: data[name] for name in ("rubric", "guidelines") if data.get(name) is not None}
+    sheet = read_sheet(layout, steps, checker)
+    return None if sheet is None else Rubric(sheet.criteria, sheet.guidelines, sections=sheet.sections)
+
+
+class _ItemReader:
+    """Reads one item after the other and notes what is wrong with each."""
+
+    def __init__(self, checker: Checker, rubric: Rubric | None) -> None:
+        self._checker = checker
+        self._rubric = rubric
+
+    def item(self, row: Any, steps: Steps) -> DataItem | None:
+        checker = self._checker
+        before = len(checker.problems)
+        if not isinstance(row, Mapping):
+            checker.report(f"expected an item with a submission, got {described(row)}", steps)
+            return None
+        _misspelt(row, _FIELDS, steps, checker)
+        submission = row.get("submission")
+        if not isinstance(submission, str):
+            problem = f"submission: expected text, got {described(submission)}" if "submission" in row else ""
+            checker.report(problem or 'missing field "submission" in the item', steps)
+        own = self._own(row, steps)
+        rubric = own or self._rubric
+        truth = self._truth(row.get("ground_truth"), rubric, steps)
+        reasons = self._reasons(row.get("reasons"), rubric, steps)
+        texts = {name: _text(row, name, steps, checker) for name in _TEXTS}
+        if rubric is None and len(checker.problems) == before:
+            checker.report("neither the item nor the dataset has a rubric", steps)
+        if len(checker.problems) > before:
+            return None
+        several = isinstance(truth, Mapping)
+        return DataItem(
+            submission=str(submission),
+            description=texts["description"] or "",
+            ground_truth=None if several else truth,
+            rubric=own,
+            prompt=texts["prompt"],
+            reference_submission=texts["reference_submission"],
+            annotators=truth if several else None,
+            reasons=reasons,
+        )
+
+    def _own(self, row: Mapping[str, Any], steps: Steps) -> Rubric | None:
+        given = row.get("rubric")
+        if given is None:
+            return None
+        if isinstance(given, str):
+            given = self._written(given, (*steps, "rubric"))
+        sheet = None if given is None else read_sheet(given, (*steps, "rubric"), self._checker)
+        return None if sheet is None else Rubric(sheet.criteria, sheet.guidelines, sections=sheet.sections)
+
+    def _truth(self, given: Any, rubric: Rubric | None, steps: Steps) -> Any:
+        at = (*steps, "ground_truth")
+        if isinstance(given, str):
+            given = self._written(given, at)
+        if given is None or rubric is None:
+            return None
+        try:
+            if isinstance(given, Mapping):
+                return {str(name): read_truth(each, rubric) for name, each in given.items()}
+            return read_truth(given, rubric)
+        except SpecError as error:
+            for problem in error.problems:
+                self._checker.report(problem.message, at)
+            return None
+
+    def _reasons(self, given: Any, rubric: Rubric | None, steps: Steps) -> tuple[str | None, ...] | None:
+        """Why people judged so: a text or null a criterion."""
+        at = (*steps, "reasons")
+        if isinstance(given, str):
+            given = self._written(given, at)
+        if given is None or rubric is None:
+            return None
+        fits = isinstance(given, list) and len(given) == len(rubric)
+        if not fits or any(each is not None and not isinstance(each, str) for each in given):
+            self._checker.report(f"reasons: expected a list of {len(rubric)} texts or nulls, one a criterion", at)
+            return None
+        return tuple(None if each is None else str(each) for each in given)
+
+    def _written(self, text: str, steps: Steps) -> Any:
+        """A list or mapping in a cell of a table, as JSON."""
+        try:
+            return orjson.loads(text)
+        except orjson.JSONDecodeError:
+            self._checker.report(f'{steps[-1]}: expected JSON such as ["MET", "UNMET"], got {described(text)}', steps)
+            return None
+
+
+def _text(row: Mapping[str, Any], name: str, steps: Steps, checker: Checker) -> str | None:
+    given = row.get(name)
+    if given is not None and not isinstance(given, str):
+        checker.report(f"{name}: expected text, got {described(given)}", (*steps, name))
+        return None
+    return None if given is None else str(given)
+
+
+def _misspelt(row: Mapping[str, Any], known: Sequence[str], steps: Steps, checker: Checker) -> None:
+    """A field that is nearly one of ours is a slip; any other is the user's own."""
+    for name in row:
+        near = None if name in known else nearest(str(name), known)
+        if near is not None and near not in row and abs(len(near) - len(str(name))) <= 1:
+            checker.report(f'unknown field "{name}"', (*steps, name), near)

@@ -1,0 +1,141 @@
+"""The models of a panel: from a judge's config to a connection, and a way to ask without a store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+from assay.errors import SpecError
+from assay.grading.config import LLMConfig
+from assay.judging.reports import TokenUsage
+from assay.models.client import Client
+from assay.models.connect import Connection, connect
+from assay.models.extra_params import Extras
+from assay.models.http_models import connect_provider
+from assay.models.limit import Limited, Limits
+from assay.models.presets import preset_named
+from assay.models.retry import RetryBudget, Retrying, RetryPolicy
+from assay.models.transport import USUAL_TIMEOUTS, Timeouts
+from assay.spec.environment import environment_of
+from assay.spec.project import project_folder
+from assay.types import Ask, Reply, Request, Usage
+
+
+def here() -> Path:
+    """The project folder that the program runs in."""
+    return project_folder(Path.cwd() / "here")
+
+
+def connection_of(config: LLMConfig) -> Connection:
+    """The model of a config; a SpecError says what is missing, before anything is paid."""
+    root = here()
+    environment = _with_own(config, dict(environment_of(root)))
+    made = _connected(config, root, environment)
+    if config.max_parallel_requests is not None:
+        made = replace(made, limits=Limits(concurrent=config.max_parallel_requests, declared=True))
+    if config.max_retries is not None:
+        made = replace(made, retry=RetryPolicy(max_retries=config.max_retries))
+    return made
+
+
+def _connected(config: LLMConfig, root: Path, environment: Mapping[str, str]) -> Connection:
+    wanted = [name for name in ("timeout", "extra_headers", "extra_params") if getattr(config, name)]
+    if not wanted:
+        return connect(config.model, root=root, environment=environment)
+    provider, slash, name = config.model.partition("/") if isinstance(config.model, str) else ("", "", "")
+    if not slash or provider in ("scripted", "local"):
+        raise SpecError(
+            f"LLMConfig({wanted[0]}=...) is for models of a provider, such as openai/gpt-5-mini; "
+            "a model file has timeouts and headers of its own"
+        )
+    seconds = config.timeout
+    patience = USUAL_TIMEOUTS if seconds is None else Timeouts(first_byte_s=float(seconds), total_s=float(seconds))
+    extras = Extras(headers=config.extra_headers, params=config.extra_params)
+    return connect_provider(provider, name, environment, patience, extras=extras)
+
+
+def _with_own(config: LLMConfig, environment: dict[str, str]) -> dict[str, str]:
+    """The environment with the key and the address of the config in the place of the provider's own."""
+    if config.api_key is None and config.api_base is None:
+        return environment
+    if not isinstance(config.model, str) or "/" not in config.model:
+        raise SpecError("api_key and api_base go with a model of a provider, such as openai/gpt-5-mini")
+    provider, preset = preset_named(config.model.partition("/")[0])
+    if config.api_key is not None:
+        environment[preset.keys[0]] = config.api_key
+    if config.api_base is not None:
+        environment[f"{provider.upper()}_BASE_URL"] = config.api_base
+    return environment
+
+
+def connected(configs: Mapping[str, LLMConfig]) -> dict[str, Connection]:
+    """A connection a judge; judges that are one endpoint share one, and with it its limits."""
+    made: list[tuple[LLMConfig, Connection]] = []
+    found: dict[str, Connection] = {}
+    for key, config in configs.items():
+        endpoint = config.endpoint
+        known = next((connection for each, connection in made if each == endpoint), None)
+        if known is None:
+            known = connection_of(endpoint)
+            made.append((endpoint, known))
+        found[key] = known
+    return found
+
+
+class Clients:
+    """The models of a panel while somebody uses them; calls that run at the same time share limits and connections."""
+
+    def __init__(self, configs: Mapping[str, LLMConfig]) -> None:
+        self.configs = configs
+        # found at once, so that a wrong name is an error of the program and not of a grade
+        self.connections = connected(configs)
+        self._open: dict[int, tuple[int, dict[str, Client], dict[str, Connection]]] = {}
+
+    @asynccontextmanager
+    async def asking(self) -> AsyncIterator[Ask]:
+        """A way to ask, for as long as the block lasts."""
+        loop = id(asyncio.get_running_loop())
+        users, clients, connections = self._open.get(loop) or (0, *self._opened())
+        self._open[loop] = (users + 1, clients, connections)
+
+        async def ask(request: Request, model: str | None = None) -> Reply:
+            assert model is not None
+            return await clients[model].ask(request)
+
+        try:
+            yield ask
+        finally:
+            users = self._open[loop][0] - 1
+            if users:
+                self._open[loop] = (users, clients, connections)
+            else:
+                del self._open[loop]
+                for connection in connections.values():
+                    await connection.close()
+
+    def _opened(self) -> tuple[dict[str, Client], dict[str, Connection]]:
+        budget = RetryBudget()
+        connections = connected(self.configs)
+        clients: dict[str, Client] = {}
+        made: dict[int, Client] = {}
+        for key, connection in connections.items():
+            if id(connection) not in made:
+                limited = Limited(connection.client, connection.limits)
+                made[id(connection)] = Retrying(limited, connection.retry, budget, key_hint=connection.key_hint)
+            clients[key] = made[id(connection)]
+        return clients, connections
+
+    def cost_usd(self, by_model: Mapping[str | None, TokenUsage]) -> Decimal | None:
+        """What was billed; None when a price is not known."""
+        spent = Decimal(0)
+        for key, usage in by_model.items():
+            prices = self.connections[key].prices if key is not None else None
+            if prices is None:
+                return None
+            billed = Usage(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
+            spent += prices.cost(billed)
+        return spent

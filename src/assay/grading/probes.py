@@ -1,0 +1,152 @@
+"""What each probe of an audit changes about the texts, and what it reads from the votes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from assay.grading.dataset import DataItem, RubricDataset
+from assay.grading.rubric import Rubric
+from assay.judging.aggregation import decide
+from assay.judging.panel_config import Rules
+from assay.judging.prompts import wording
+from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport
+from assay.judging.total import total
+from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote, Vote
+from assay.results.audit import Probe
+from assay.stats.audit import held_against, mean_change, place_preference, share_changed
+from assay.stats.noise import noise_floor
+from assay.stats.random import generator
+
+LEAST_PADDING = 60
+"""A padded copy has at least so many words more; a longer text is padded to twice its length."""
+CEILING = 0.999
+NO_OPTIONS = "no criterion has options, so there are no places to prefer"
+CROWDED = "more than half of the texts score 1 without it: there is little room to rise"
+
+Reports = Mapping[int, EnsembleEvaluationReport]
+"""The report on every item that has one, by its number."""
+
+
+def padded(text: str) -> str:
+    """The text with sentences behind it that say nothing.
+
+    >>> len(padded("Paris.").split()) > LEAST_PADDING
+    True
+    """
+    sentences = wording("audit_padding").splitlines()
+    wanted = max(LEAST_PADDING, len(text.split()))
+    added: list[str] = []
+    while sum(len(sentence.split()) for sentence in added) < wanted:
+        added.append(sentences[len(added) % len(sentences)])
+    return f"{text}\n\n{' '.join(added)}"
+
+
+def injected(text: str) -> str:
+    """The text with a request for a good grade behind it."""
+    return f"{text}\n\n{wording('audit_injection')}"
+
+
+def changed(dataset: RubricDataset, change: Callable[[str], str]) -> RubricDataset:
+    """The dataset with every submission changed, and all else as it was."""
+    return _copy(dataset, [replace(item, submission=change(item.submission)) for item in dataset])
+
+
+def with_options_only(dataset: RubricDataset) -> tuple[RubricDataset, list[int]] | None:
+    """The items by those criteria alone that have options, and their numbers; None where there are none."""
+    items: list[DataItem] = []
+    numbers: list[int] = []
+    for number, item in enumerate(dataset):
+        rubric = dataset.get_item_rubric(number)
+        kept = [criterion for criterion in rubric.criteria if criterion.is_multi_choice]
+        if kept:
+            only = Rubric(kept, rubric.guidelines)
+            items.append(replace(item, rubric=only, ground_truth=None, annotators=None, reasons=None))
+            numbers.append(number)
+    return (_copy(dataset, items), numbers) if items else None
+
+
+def _copy(dataset: RubricDataset, items: Sequence[DataItem]) -> RubricDataset:
+    return RubricDataset(
+        prompt=dataset.prompt,
+        rubric=dataset.rubric,
+        items=items,
+        name=dataset.name,
+        reference_submission=dataset.reference_submission,
+    )
+
+
+def position_probe(reports: Reports, judge: str, threshold: float, *, level: float) -> Probe:
+    """Whether the places at which options are shown decide, from votes in an order and in its reverse."""
+    rows: list[tuple[int, int, int, int]] = []
+    left_out = 0
+    for item, each in _criteria(reports):
+        votes = {vote.backwards: vote for vote in _own(each, judge) if isinstance(vote, MultiChoiceJudgeVote)}
+        forth, back = (votes[side].judgment if side in votes else None for side in (False, True))
+        if forth is None or back is None:
+            left_out += 1
+        else:
+            rows.append((item, forth.selected_option - 1, back.selected_option - 1, len(each.criterion.choices)))
+    table = np.array(rows, dtype=np.int64).reshape(len(rows), 4)
+    leaning = place_preference(table[:, 1], table[:, 2], table[:, 3])
+    return Probe(finding=held_against(mean_change(leaning, table[:, 0], level=level), threshold), left_out=left_out)
+
+
+def noise_probe(reports: Reports, judge: str, threshold: float, rules: Rules, *, level: float) -> Probe:
+    """How often a verdict changes when the same question is asked again, and what that does to the mean score."""
+    rows: list[tuple[int, bool]] = []
+    left_out = 0
+    for item, each in _criteria(reports):
+        said = {vote.repeat: _answer(vote) for vote in _own(each, judge) if not vote.is_error}
+        if 0 in said and 1 in said:
+            rows.append((item, said[0] != said[1]))
+        else:
+            left_out += 1
+    items = np.array([item for item, _ in rows], dtype=np.int64)
+    effect = share_changed(np.array([moved for _, moved in rows], dtype=np.float64), items, level=level)
+    twice = [[_score(report, judge, rules, repeat) for repeat in (0, 1)] for report in reports.values()]
+    table = np.array([[np.nan if score is None else score for score in pair] for pair in twice], dtype=np.float64)
+    rng = generator(0, f"audit/noise/{judge}")
+    noise = noise_floor(table.reshape(len(twice), 2), rng=rng, bounds=(0.0, 1.0), level=level)
+    return Probe(finding=held_against(effect, threshold), left_out=left_out, noise=noise)
+
+
+def score_probe(plain: Reports, other: Reports, judge: str, threshold: float, rules: Rules, *, level: float) -> Probe:
+    """What a change of the texts, which should not matter, does to their scores."""
+    before = {item: _score(report, judge, rules) for item, report in plain.items()}
+    after = {item: _score(other[item], judge, rules) for item in before if item in other}
+    pairs = [(first, last) for item, last in after.items() if (first := before[item]) is not None and last is not None]
+    changes = np.array([last - first for first, last in pairs], dtype=np.float64)
+    full = sum(first >= CEILING for first, _ in pairs)
+    note = CROWDED if pairs and full * 2 > len(pairs) else None
+    finding = held_against(mean_change(changes, level=level), threshold)
+    return Probe(finding=finding, left_out=len(before) - len(pairs), note=note)
+
+
+def _criteria(reports: Reports) -> Iterator[tuple[int, EnsembleCriterionReport]]:
+    for item, report in reports.items():
+        for each in report.report:
+            yield item, each
+
+
+def _own(each: EnsembleCriterionReport, judge: str) -> list[Vote]:
+    return [vote for vote in each.votes if vote.judge_id == judge]
+
+
+def _answer(vote: Vote) -> object:
+    return vote.verdict if isinstance(vote, JudgeVote) else (vote.na, vote.selected_index)
+
+
+def _score(report: EnsembleEvaluationReport, judge: str, rules: Rules, repeat: int = 0) -> float | None:
+    """What one judge alone, asked for the nth time, would give; None where a vote failed or nothing was assessed."""
+    own = [[vote for vote in _own(each, judge) if vote.repeat == repeat] for each in report.report]
+    if any(not votes or any(vote.is_error for vote in votes) for votes in own):
+        return None
+    criteria = [each.criterion for each in report.report]
+    verdicts = [
+        decide(criterion, [vote.model_copy(update={"repeat": 0}) for vote in votes], rules.strategy(criterion)).verdict
+        for criterion, votes in zip(criteria, own, strict=True)
+    ]
+    return total(criteria, verdicts, rules.scoring).score

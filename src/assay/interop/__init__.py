@@ -1,0 +1,1 @@
+"""Import and export of other tools' formats; tables of votes and labels."""

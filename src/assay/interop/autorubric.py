@@ -1,0 +1,155 @@
+"""Experiments of AutoRubric: a folder with manifest.json and items.jsonl, every vote of every judge in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.interop.imported_values import Imported, ImportedSample, as_json, failed, mapping, wrong
+from assay.interop.numbers import as_number
+from assay.types import Outcome, Score, ScoreValue
+
+FORMAT = "autorubric"
+SCORER = "rubric"
+_ABSTAINED = "CANNOT_ASSESS"
+
+
+def read_autorubric(folder: Path, dataset: Path | None = None) -> Imported:
+    """The graded items; submissions and people's verdicts come from the dataset's file, where it is given."""
+    manifest_path, items_path = folder / "manifest.json", folder / "items.jsonl"
+    manifest = mapping(manifest_path, as_json(manifest_path, manifest_path.read_bytes()), "the manifest")
+    if not items_path.is_file():
+        raise wrong(items_path, "the experiment has no items.jsonl: nothing was graded")
+    given = _dataset(dataset)
+    rows: dict[int, dict[str, Any]] = {}
+    for number, line in enumerate(items_path.read_bytes().splitlines(), start=1):
+        if line.strip():
+            row = mapping(items_path, as_json(items_path, line, line=number), "an item", number)
+            if not isinstance(row.get("item_idx"), int):
+                raise wrong(items_path, 'an item without "item_idx"', number)
+            # an item that was graded again after a failure stands twice: the last one counts
+            rows[row["item_idx"]] = row
+    status = str(manifest.get("status") or "running")
+    missing = int(manifest.get("total_items") or 0) - len(rows)
+    notes = [f"{missing:,} items of the experiment were never graded"] if missing > 0 else []
+    return Imported(
+        format=FORMAT,
+        task=str(manifest.get("dataset_name") or manifest.get("experiment_name") or folder.name),
+        model=None,
+        samples=[_sample(row, given) for _, row in sorted(rows.items())],
+        rubric=_rubric(rows.values()),
+        partial=status != "completed" or missing > 0,
+        notes=tuple(notes),
+    )
+
+
+def _dataset(path: Path | None) -> Mapping[str, Any]:
+    if path is None:
+        return {}
+    if not path.is_file():
+        raise wrong(path, "there is no such file")
+    return mapping(path, as_json(path, path.read_bytes()), "a dataset")
+
+
+def _reports(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    report = row.get("report")
+    found = report.get("criterion_reports") if isinstance(report, dict) else None
+    return [each for each in found or [] if isinstance(each, dict)]
+
+
+def _criterion(report: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The criterion of a report: a field of a panel's, the report itself of a single judge's."""
+    inner = report.get("criterion")
+    return inner if isinstance(inner, dict) else report
+
+
+def _names(reports: Sequence[Mapping[str, Any]]) -> list[str]:
+    names = [str(_criterion(report).get("name") or f"criterion_{i}") for i, report in enumerate(reports, start=1)]
+    return [f"{name}_criterion" if name in ("score", "raw_score", "coverage") else name for name in names]
+
+
+def _rubric(rows: Any) -> list[dict[str, Any]] | None:
+    """The criteria that all items share; None where items have rubrics of their own."""
+    fields = ("name", "requirement", "weight", "options", "scale_type")
+    found = [
+        [
+            {name: _criterion(report)[name] for name in fields if _criterion(report).get(name) is not None}
+            for report in reports
+        ]
+        for row in rows
+        if (reports := _reports(row))
+    ]
+    return found[0] if found and all(each == found[0] for each in found) else None
+
+
+def _sample(row: Mapping[str, Any], given: Mapping[str, Any]) -> ImportedSample:
+    place = row["item_idx"]
+    items = given.get("items") or []
+    item = items[place] if isinstance(items, list) and place < len(items) and isinstance(items[place], dict) else {}
+    prompt = item.get("prompt") or given.get("prompt")
+    sample = {
+        "item": place,
+        **{k: item[k] for k in ("description",) if k in item},
+        **({"prompt": prompt} if prompt else {}),
+    }
+    submission = item.get("submission")
+    return ImportedSample(
+        sample_id=str(place),
+        sample=sample,
+        output=submission if isinstance(submission, str) else None,
+        outcomes={SCORER: _outcome(row, item.get("ground_truth"))},
+    )
+
+
+def _outcome(row: Mapping[str, Any], truth: Any) -> Outcome:
+    found = row.get("report")
+    report: dict[str, Any] = found if isinstance(found, dict) else {}
+    error = row.get("error") or report.get("error")
+    if error:
+        return failed(str(error))
+    score = as_number(report.get("score"))
+    reports = _reports(row)
+    if all(each.get("error") for each in reports) and reports:
+        return failed(str(reports[0]["error"]))
+    if score is None:
+        return failed("the item has no score", "abstained")
+    values: dict[str, ScoreValue] = {"score": score}
+    metadata: dict[str, Any] = {"votes": {}}
+    for place, (name, each) in enumerate(zip(_names(reports), reports, strict=True)):
+        metadata["votes"][name] = _votes(each)
+        label, number = _verdict(each)
+        metadata[f"{name}_label"] = label
+        if number is not None and not each.get("error"):
+            values[name] = number
+        if isinstance(truth, list) and place < len(truth):
+            metadata[f"{name}_truth"] = None if truth[place] == _ABSTAINED else truth[place]
+    scores = report.get("judge_scores")
+    if isinstance(scores, dict):
+        metadata["judge_scores"] = {str(judge): number for judge, number in scores.items() if number is not None}
+    return Score(scorer=SCORER, values=values, metadata=metadata)
+
+
+def _verdict(report: Mapping[str, Any]) -> tuple[str | None, float | None]:
+    """The label and the number of a criterion's verdict; an abstention has no number."""
+    plain = report.get("final_verdict", report.get("verdict"))
+    if isinstance(plain, str):
+        return plain, None if plain == _ABSTAINED else 1.0 if plain == "MET" else 0.0
+    chosen = report.get("final_multi_choice_verdict") or report.get("multi_choice_verdict") or {}
+    return chosen.get("selected_label"), None if chosen.get("na") else as_number(chosen.get("value"))
+
+
+def _votes(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+    cast = [*(report.get("votes") or []), *(report.get("multi_choice_votes") or [])]
+    if not cast:
+        cast = [
+            {
+                "judge_id": "judge",
+                **{k: report.get(k) for k in ("verdict", "error", "reason")},
+                **(report.get("multi_choice_verdict") or {}),
+            }
+        ]
+    kept = ("judge_id", "verdict", "selected_index", "selected_label", "value", "na", "weight", "reason", "error")
+    return [
+        {name: vote[name] for name in kept if vote.get(name) is not None} for vote in cast if isinstance(vote, dict)
+    ]

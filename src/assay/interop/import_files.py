@@ -1,0 +1,119 @@
+"""Which tool wrote a file, and how it is read."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, get_args
+
+from assay.errors import SpecError
+from assay.interop.autorubric import read_autorubric
+from assay.interop.imported_run import found_again, identity_of, keep
+from assay.interop.imported_tables import read_answers, read_votes
+from assay.interop.imported_values import Imported, as_json
+from assay.interop.inspect_log import read_inspect
+from assay.interop.lm_eval import read_lm_eval
+from assay.results.run import RunReport
+from assay.store.store import Store
+
+Format = Literal["inspect", "lm_eval", "autorubric", "answers", "votes"]
+FORMATS: tuple[str, ...] = get_args(Format)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions:
+    """What a person may say about a foreign file; what is not said is found in it."""
+
+    format: Format | None = None
+    task: str | None = None
+    model: str | None = None
+    dataset: Path | None = None
+    output: str | None = None
+    scores: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportResult:
+    """The run that a file became: its report, or its id alone where it had been imported before."""
+
+    run: str
+    format: str
+    report: RunReport | None
+    notes: tuple[str, ...] = ()
+
+
+def import_file(store: Store, path: Path, options: ImportOptions) -> ImportResult:
+    """Make a foreign result a run; the same file again is the same run."""
+    if not path.exists():
+        raise SpecError(f'there is no "{path}"')
+    form = options.format or format_of(path)
+    imported = _read(path, form, options)
+    if not imported.samples:
+        raise SpecError(f"{path} holds no samples")
+    digest = _digest(path, options, imported)
+    before = found_again(store, identity_of(form, digest))
+    if before is not None:
+        return ImportResult(run=before.id, format=form, report=None, notes=imported.notes)
+    named = replace(imported, task=options.task or imported.task, model=options.model or imported.model)
+    report = keep(named, store, path.resolve(), digest)
+    return ImportResult(run=report.run, format=form, report=report, notes=imported.notes)
+
+
+def _read(path: Path, form: str, options: ImportOptions) -> Imported:
+    if form == "inspect":
+        return read_inspect(path)
+    if form == "lm_eval":
+        return read_lm_eval(path)
+    if form == "autorubric":
+        return read_autorubric(path, options.dataset)
+    return read_votes(path) if form == "votes" else read_answers(path, output=options.output, scores=options.scores)
+
+
+def format_of(path: Path) -> Format:
+    """The tool that wrote a file, by its name and by what stands in it."""
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        if (path / "manifest.json").is_file():
+            return "autorubric"
+        raise SpecError(f"{path} is a folder without manifest.json: name the file to import")
+    if suffix == ".eval" or zipfile.is_zipfile(path):
+        return "inspect"
+    if suffix == ".json":
+        head = as_json(path, path.read_bytes())
+        if isinstance(head, dict) and "eval" in head:
+            return "inspect"
+    if suffix in (".jsonl", ".ndjson", ".csv"):
+        return _of_rows(path)
+    raise SpecError(f"cannot tell which tool wrote {path}: give --format, one of {', '.join(FORMATS)}")
+
+
+def _of_rows(path: Path) -> Format:
+    from assay.interop.table_file import read_table
+
+    first = read_table(path, ())[:1]
+    names = set(first[0]) if first else set()
+    if {"doc_id", "resps"} <= names:
+        return "lm_eval"
+    return "votes" if {"item", "judge", "label"} <= names else "answers"
+
+
+def _digest(path: Path, options: ImportOptions, imported: Imported) -> str:
+    """A digest of all that decides the run: the files, and what was said about them that they do not say themselves."""
+    task, model = (
+        None if said == found else said
+        for said, found in ((options.task, imported.task), (options.model, imported.model))
+    )
+    total = hashlib.sha256(repr((task, model, *imported.chosen)).encode())
+    for each in _files(path, options.dataset):
+        with each.open("rb") as file:
+            total.update(hashlib.file_digest(file, "sha256").digest())
+    return total.hexdigest()
+
+
+def _files(path: Path, dataset: Path | None) -> Iterator[Path]:
+    yield from (p for p in sorted(path.glob("*.json*")) if p.is_file()) if path.is_dir() else iter([path])
+    if dataset is not None and dataset.is_file():
+        yield dataset

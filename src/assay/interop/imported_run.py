@@ -1,0 +1,185 @@
+"""A foreign result into the store: samples, scores and failures as they were, numbers and intervals made here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+
+from assay.builtin import registry
+from assay.errors import SpecError
+from assay.interop.imported_values import NO_SCORE, Imported, ImportedSample
+from assay.registry import Kind
+from assay.results.run import RunReport
+from assay.runner.writer import Recorder, Solved
+from assay.spec import LoadedMetric, LoadedScorer, LoadedTask
+from assay.spec.document import Document
+from assay.spec.fields import ScorerSpec
+from assay.spec.task import Definition, Task, Trials
+from assay.store import runs
+from assay.store.runs import NewRun, RunRecord
+from assay.store.store import Store
+from assay.summary.finish import conclude
+from assay.types import Outcome, Rows, Score, Trace
+from assay.version import __version__
+
+BATCH = 1_000
+
+
+class ImportedScorer(ScorerSpec):
+    """A scorer of another tool: its scores are kept as they are, nothing is scored here."""
+
+    type: Literal["imported"]
+
+
+def keep(imported: Imported, store: Store, path: Path, digest: str) -> RunReport:
+    """Write a foreign result into the store as a finished run, and compute its numbers."""
+    _refuse_doubles(imported, path)
+    keys = list(dict.fromkeys(key for sample in imported.samples for key in sample.outcomes))
+    entries = [{"type": "imported", "key": key, "metrics": _metrics(imported, key)} for key in keys]
+    scorers = tuple(_scorer(entry, imported) for entry in entries)
+    places = {name: place for place, name in enumerate(dict.fromkeys(s.sample_id for s in imported.samples))}
+    record = runs.start(store, _new_run(imported, entries, path, digest))
+    try:
+        recorder = Recorder(store, record.no, scorers)
+        for start in range(0, len(imported.samples), BATCH):
+            part = imported.samples[start : start + BATCH]
+            recorder.record(_solved(part, keys, places, imported.trials), cursor=start + len(part))
+        status: Literal["completed", "partial"] = "partial" if imported.partial else "completed"
+        return conclude(_loaded(imported, scorers, path), store, record, n_cached=0, status=status)
+    except BaseException:
+        runs.finish(store, record.no, status="failed", summary=None, documents=[])
+        raise
+
+
+def found_again(store: Store, identity: str) -> RunRecord | None:
+    """The run that the same file became before, if it was finished."""
+    before = runs.latest_of(store, identity)
+    return before if before is not None and before.summary is not None else None
+
+
+def identity_of(format_: str, digest: str) -> str:
+    """What makes an import the same as another: the format and the bytes."""
+    return hashlib.sha256(f"import\0{format_}\0{digest}".encode()).hexdigest()
+
+
+def _refuse_doubles(imported: Imported, path: Path) -> None:
+    seen: set[tuple[str, int]] = set()
+    for sample in imported.samples:
+        if (sample.sample_id, sample.trial) in seen:
+            raise SpecError(f'{path}: the sample "{sample.sample_id}" comes twice')
+        seen.add((sample.sample_id, sample.trial))
+
+
+def _scores(imported: Imported, key: str) -> list[Score]:
+    return [score for sample in imported.samples if isinstance(score := sample.outcomes.get(key), Score)]
+
+
+def _metrics(imported: Imported, key: str) -> list[dict[str, Any]]:
+    """A mean for every number and shares for every label; of a panel only the score, whose parts are the criteria."""
+    scores = _scores(imported, key)
+    panel = any("votes" in score.metadata for score in scores)
+    fields: dict[str, set[type]] = {}
+    for score in scores:
+        for name, value in score.values.items():
+            fields.setdefault(name, set()).add(type(value))
+    made: list[dict[str, Any]] = []
+    for name, kinds in fields.items():
+        # of several trials only numbers become one
+        if (panel and name != "score") or (imported.trials > 1 and str in kinds):
+            continue
+        shown = "accuracy" if name == "is_correct" else name
+        if str in kinds:
+            made.append({"type": "frequency", "field": name})
+        else:
+            made.append({"type": "mean", "field": name, "name": shown})
+    return made
+
+
+def _scorer(entry: dict[str, Any], imported: Imported) -> LoadedScorer:
+    known = registry(plugins=False).metrics
+    numbers: dict[str, list[float]] = {}
+    for score in _scores(imported, entry["key"]):
+        for name, value in score.values.items():
+            if not isinstance(value, str):
+                numbers.setdefault(name, []).append(float(value))
+    panel = any("votes" in score.metadata for score in _scores(imported, entry["key"]))
+    shares = {name: (0.0, 1.0) for name, given in numbers.items() if _is_share(name, given, panel=panel)}
+    kind = Kind(settings=ImportedScorer, function=_nothing, live=True, ranges=shares)
+    metrics = []
+    for place, each in enumerate(entry["metrics"]):
+        of_kind = known[each["type"]]
+        settings: Any = of_kind.settings.model_validate(each)
+        name = each["type"] if not place else f"{each['type']}_{place + 1}"
+        metrics.append(LoadedMetric(key=name, kind=of_kind, settings=settings))
+    settings_of = ImportedScorer(type="imported", key=entry["key"])
+    return LoadedScorer(key=entry["key"], kind=kind, settings=settings_of, metrics=tuple(metrics), place=None)
+
+
+def _is_share(name: str, numbers: Sequence[float], *, panel: bool) -> bool:
+    """Can a field be 0 to 1 only? Right or wrong can, and a panel's score, unless the source did not normalise it."""
+    if name == "is_correct" or (panel and name == "score"):
+        return all(0 <= number <= 1 for number in numbers)
+    return set(numbers) <= {0.0, 1.0}
+
+
+def _nothing(*_: Any) -> None:
+    """An imported scorer scores nothing."""
+
+
+def _solved(part: Sequence[ImportedSample], keys: Sequence[str], places: Mapping[str, int], trials: int) -> Solved:
+    rows = Rows(
+        positions=[places[sample.sample_id] * trials + sample.trial for sample in part],
+        ids=[sample.sample_id for sample in part],
+        samples=[sample.sample for sample in part],
+        answers=[sample.output or "" for sample in part] if any(s.output is not None for s in part) else None,
+        traces=[Trace(sample.trace) for sample in part] if any(sample.trace for sample in part) else None,
+    )
+    judged: dict[int, list[Outcome]] = {
+        slot: [sample.outcomes.get(key, NO_SCORE) for sample in part] for slot, key in enumerate(keys, start=1)
+    }
+    return Solved(
+        rows=rows,
+        inputs=[orjson.dumps(sample.sample, option=orjson.OPT_NON_STR_KEYS).decode() for sample in part],
+        trials=[sample.trial for sample in part],
+        failures={place: sample.failure for place, sample in enumerate(part) if sample.failure is not None},
+        judged=judged,
+    )
+
+
+def _definition(imported: Imported, entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    trials = {"trials": {"num_trials": imported.trials}} if imported.trials > 1 else {}
+    return {"scorers": list(entries), **trials}
+
+
+def _new_run(imported: Imported, entries: Sequence[dict[str, Any]], path: Path, digest: str) -> NewRun:
+    spec: dict[str, Any] = {
+        "assay": __version__,
+        "task": {"key": imported.task, "definition": _definition(imported, entries)},
+        "scorers": [entry["key"] for entry in entries],
+        "config": {},
+        "dataset": {"source": {"type": "imported", "format": imported.format, "file": path.name}, "sha256": digest},
+        "models": {},
+        "limit": None,
+        "seed": 0,
+    }
+    if imported.rubric is not None:
+        spec["rubrics"] = [{"criteria": list(imported.rubric)}]
+    return NewRun(
+        identity=identity_of(imported.format, digest),
+        task=imported.task,
+        file=str(path),
+        model=imported.model,
+        seed=0,
+        spec=orjson.dumps(spec, option=orjson.OPT_NON_STR_KEYS).decode(),
+    )
+
+
+def _loaded(imported: Imported, scorers: tuple[LoadedScorer, ...], path: Path) -> LoadedTask:
+    trials = Trials(num_trials=imported.trials) if imported.trials > 1 else None
+    task = Task.model_construct(key=imported.task, display_name=imported.task, definition=Definition(trials=trials))
+    document = Document(path=path, root=path.parent, data={}, positions={}, sources={})
+    return LoadedTask(task=task, document=document, dataset=None, solver=None, scorers=scorers, config={}, resolved={})

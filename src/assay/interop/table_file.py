@@ -1,0 +1,80 @@
+"""Tables that people keep: rows of a CSV or JSONL file, and all that is wrong with them at once, each at its line."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.datasets.csv_table import read_csv
+from assay.datasets.jsonl import read_jsonl
+from assay.datasets.lines import line_batches
+from assay.errors import Place, Problem, SpecError
+from assay.spec.nearest import nearest
+
+MOST_PROBLEMS = 20
+_READERS = {".csv": read_csv, ".jsonl": read_jsonl, ".ndjson": read_jsonl}
+
+
+def read_table(path: Path, wanted: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of a CSV or JSONL file that has at least the wanted columns."""
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise SpecError(f'cannot tell what "{path}" holds; expected a name in {", ".join(_READERS)}')
+    if not path.is_file():
+        raise SpecError(f'there is no file "{path}"')
+    rows = [dict(sample) for batch in reader(path) for sample in batch.samples]
+    there = list(dict.fromkeys(name for row in rows for name in row))
+    for name in wanted:
+        if name not in there:
+            has = f"it has {', '.join(there)}" if there else "it has no rows"
+            raise SpecError(Problem(message=f'{path} has no column "{name}"; {has}', suggestion=nearest(name, there)))
+    return rows
+
+
+def row_lines(path: Path) -> list[int]:
+    """The line on which each row of a table begins; the header and blank lines are no rows."""
+    lines = (line for _, batch in line_batches(path) for line in batch)
+    if path.suffix.lower() != ".csv":
+        return [number for number, line in enumerate(lines, start=1) if line.strip()]
+    return list(_csv_lines(lines))[1:]
+
+
+def _csv_lines(lines: Iterator[str]) -> Iterator[int]:
+    reader = csv.reader((line + "\n" for line in lines), strict=True)
+    start = 1
+    for row in reader:
+        if row:
+            yield start
+        start = reader.line_num + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What is wrong with rows of a table, by their number from 1, until all of them are read."""
+
+    path: Path
+    found: list[tuple[int, Problem]] = field(default_factory=list)
+
+    def add(self, row: int, message: str, suggestion: str | None = None) -> None:
+        """Keep that a row is wrong."""
+        self.found.append((row, Problem(message=message, suggestion=suggestion)))
+
+    def check(self) -> None:
+        """A SpecError with everything that was kept, each at the line of its row."""
+        if not self.found:
+            return
+        lines = row_lines(self.path)
+        problems = [
+            Problem(
+                message=problem.message,
+                suggestion=problem.suggestion,
+                place=Place(str(self.path), lines[row - 1]),
+            )
+            for row, problem in self.found[:MOST_PROBLEMS]
+        ]
+        if len(self.found) > MOST_PROBLEMS:
+            problems.append(Problem(message=f"{self.path}: and {len(self.found) - MOST_PROBLEMS} more rows"))
+        raise SpecError(problems)

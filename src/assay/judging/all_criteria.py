@@ -1,0 +1,75 @@
+"""All criteria of one submission as a single question, and the reading of an answer that may lack some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.judging.json_extraction import Object, Unreadable, objects_in
+from assay.judging.parse import Reading, field_of, read_object, spoken
+from assay.judging.prompts import wording
+from assay.judging.question import Question, Submission, material, told
+from assay.types import Item, Request, Sampling
+
+
+class Whole:
+    """The questions of all criteria in one; what was read once stays read when the judge is asked again."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self.questions = tuple(questions)
+        self.read_so_far: dict[int, Reading[Any]] = {}
+
+    def request(self, submission: Submission, sampling: Sampling) -> Request:
+        """The question: the submission, then every criterion under a name of its own."""
+        asked = [f"{_name(place)}\n{each.asked()}" for place, each in enumerate(self.questions)]
+        names = ", ".join(_name(place) for place in range(len(self.questions)))
+        form = wording("rubric_names", count=str(len(self.questions)), names=names)
+        text = "\n\n".join([material(submission), *asked, form])
+        messages: tuple[Item, ...] = (
+            {"type": "message", "role": "system", "content": told("rubric_item", submission.guidelines)},
+            {"type": "message", "role": "user", "content": text},
+        )
+        return Request(messages=messages, sampling=sampling, schema=self.schema(), purpose="judge")
+
+    def schema(self, *, explained: bool = True) -> Mapping[str, Any]:
+        """The form of the reply: an object with the answer to every criterion."""
+        properties = {_name(place): each.schema(explained=explained) for place, each in enumerate(self.questions)}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+
+    def read(self, text: str) -> Reading[Mapping[int, Reading[Any]]]:
+        """All answers, with those of an earlier reply; raises Unreadable while a criterion lacks one."""
+        said = spoken(text)
+        holding = [each for each in objects_in(said) if self._names_any(each)]
+        problems: list[str] = []
+        for place, question in enumerate(self.questions):
+            if place in self.read_so_far:
+                continue
+            try:
+                self.read_so_far[place] = _answer(holding, place, question)
+            except Unreadable as problem:
+                problems.append(f"{_name(place)}: {problem}")
+        if problems:
+            raise Unreadable("; ".join(problems))
+        return Reading(value=dict(self.read_so_far), written=said)
+
+    def _names_any(self, said: Object) -> bool:
+        return any(field_of(said, _name(place)) is not None for place in range(len(self.questions)))
+
+
+def _name(place: int) -> str:
+    return f"criterion_{place + 1}"
+
+
+def _answer(holding: Sequence[Object], place: int, question: Question) -> Reading[Any]:
+    """The last answer to a criterion: an object with its explanation, or the bare verdict."""
+    given = next((found for each in reversed(holding) if (found := field_of(each, _name(place))) is not None), None)
+    if given is None:
+        raise Unreadable("there is no answer")
+    if isinstance(given, Mapping):
+        return read_object(given, question.field, question.answers())
+    return Reading(value=question.answers().read(given), written=str(given))

@@ -1,0 +1,131 @@
+"""Who sits on a panel and how it works, checked before anybody is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
+
+from assay.judging.aggregation import BY_WEIGHT, LENIENT_ON_FAULTS
+from assay.judging.criteria import Criterion, CriterionKind, check_strategy
+from assay.judging.examples import FewShot
+from assay.judging.rubric import Sheet
+from assay.judging.shuffle import Shuffle
+from assay.judging.total import Scoring
+from assay.types import Sampling
+
+Calls = Literal["per_criterion", "per_item"]
+"""Whether a judge is asked about every criterion by itself, or about all of a submission at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """One judge of a panel: who it is, which model answers for it, and how much its vote weighs.
+
+    `twin` counts the judges before it that are the same model asked in the same way: where a model answers at random,
+    each of them is asked, and none repeats the other.
+    """
+
+    id: str
+    model: str
+    weight: float = 1.0
+    sampling: Sampling = field(default_factory=Sampling)
+    twin: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How a panel works. `seed` None shows the options in the order of the rubric.
+
+    Every judge is asked `repeats` times about a criterion, with the options in another order each time.
+    """
+
+    aggregation: str = "majority"
+    ordinal_aggregation: str = "mean"
+    nominal_aggregation: str = "mode"
+    shuffle: Shuffle = "random"
+    seed: int | None = 0
+    auto_na_option: bool = True
+    llm_calls: Calls = "per_criterion"
+    repeats: int = 1
+    min_votes: int = 0
+    skip_failed: bool = False
+    few_shot: FewShot | None = None
+    scoring: Scoring = field(default_factory=Scoring)
+
+    def __post_init__(self) -> None:
+        check_strategy(self.aggregation, "binary")
+        check_strategy(self.ordinal_aggregation, "ordinal")
+        check_strategy(self.nominal_aggregation, "nominal")
+        if self.shuffle not in get_args(Shuffle):
+            raise ValueError(f'no shuffle is called "{self.shuffle}"; there is {", ".join(get_args(Shuffle))}')
+        if self.llm_calls not in get_args(Calls):
+            raise ValueError(f'llm_calls is "per_criterion" or "per_item", not "{self.llm_calls}"')
+        if self.repeats < 1:
+            raise ValueError(f"repeats must be at least 1, not {self.repeats}")
+
+    def strategy(self, criterion: Criterion) -> str:
+        """How votes on a criterion are aggregated: its own way, else the panel's for its kind."""
+        usual: dict[CriterionKind, str] = {
+            "binary": self.aggregation,
+            "ordinal": self.ordinal_aggregation,
+            "nominal": self.nominal_aggregation,
+        }
+        return criterion.aggregation or usual[criterion.kind]
+
+    def seen(self, criterion: Criterion) -> Criterion:
+        """The criterion as judges see it: with an option to abstain, unless they must choose."""
+        return criterion.with_abstention() if self.auto_na_option else criterion
+
+
+def with_twins(judges: Sequence[Judge]) -> tuple[Judge, ...]:
+    """The judges with those told apart that are one model asked in one way."""
+    ways = [(judge.model, judge.sampling) for judge in judges]
+    return tuple(replace(judge, twin=ways[:place].count(ways[place])) for place, judge in enumerate(judges))
+
+
+def check_panel(judges: Sequence[Judge]) -> None:
+    """Raise a ValueError unless there is a judge, every judge has a name of its own, and all weights count."""
+    if not judges:
+        raise ValueError("a panel needs at least one judge")
+    ids = [judge.id for judge in judges]
+    again = next((name for place, name in enumerate(ids) if name in ids[:place]), None)
+    if again is not None:
+        raise ValueError(f'there are two judges with the id "{again}"; give each an id of its own')
+    for judge in judges:
+        if not 0 < judge.weight < float("inf"):
+            raise ValueError(f'the weight of judge "{judge.id}" must be a positive number, not {judge.weight}')
+
+
+def example_notes(sheet: Sheet, rules: Rules) -> list[str]:
+    """Criteria that no example was judged by: their texts, or the labels of their options, are others."""
+    few_shot = rules.few_shot
+    if few_shot is None or not few_shot.count:
+        return []
+    return [
+        f'no training example was judged by "{name}": it is asked without examples'
+        for name, criterion in zip(sheet.names, sheet.criteria, strict=True)
+        if not few_shot.shown_with(rules.seen(criterion), "")
+    ]
+
+
+def weight_notes(judges: Sequence[Judge], sheet: Sheet, rules: Rules) -> list[str]:
+    """A sentence about weights of judges that change nothing, because no criterion is decided by them."""
+    used = list(dict.fromkeys(rules.strategy(criterion) for criterion in sheet.criteria))
+    if len({judge.weight for judge in judges}) < 2 or set(used) & set(BY_WEIGHT):
+        return []
+    names = f"{' and '.join(used)} {'counts' if len(used) == 1 else 'count'}"
+    return [
+        f"the weights of the judges change nothing: {names} every judge alike; {', '.join(BY_WEIGHT)} go by weights"
+    ]
+
+
+def lenient_notes(sheet: Sheet, rules: Rules) -> list[str]:
+    """Criteria whose aggregation sounds strict and is not, because they describe a fault."""
+    return [
+        f'"{rules.strategy(criterion)}" is lenient on "{name}", which describes a fault: one judge can let it pass; '
+        'use "worst" to be strict whatever the sign'
+        for name, criterion in zip(sheet.names, sheet.criteria, strict=True)
+        if criterion.weight < 0 and rules.strategy(criterion) in LENIENT_ON_FAULTS
+        if not (rules.strategy(criterion) == "unanimous" and criterion.kind == "nominal")
+    ]

@@ -1,0 +1,34 @@
+"""Cohen's kappa."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from assay.metrics.columns import classes
+from assay.metrics.context import Context
+from assay.metrics.table import Table
+from assay.registry import Kind
+from assay.spec.fields import Located, MetricSpec
+from assay.stats.bayes import table_value
+from assay.stats.classification import kappa
+from assay.types import MetricResult
+
+
+class CohensKappa(MetricSpec):
+    """Agreement of two fields beyond chance: 1 is perfect, 0 is chance."""
+
+    type: Literal["cohens_kappa"]
+    field_gt: Located
+    field_pred: Located
+    name: str | None = None
+
+
+def cohens_kappa(settings: CohensKappa, table: Table, context: Context) -> MetricResult:
+    """Kappa of the two fields as text, with a Bayesian bootstrap interval."""
+    name = settings.name or "cohens_kappa"
+    found = classes(table, settings.field_gt, settings.field_pred)
+    value = table_value(found.pairs, kappa, rng=context.random(name), level=context.level)
+    return MetricResult(values={name: value}, n_excluded=found.n_excluded)
+
+
+KIND = Kind(settings=CohensKappa, function=cohens_kappa)

@@ -1,0 +1,127 @@
+"""What metrics share: the rows that have all the values a metric reads, as numbers or as classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.errors import Problem, SpecError
+from assay.metrics.table import BoolArray, FloatArray, IntArray, Table
+from assay.spec.fields import Located, MetricSpec
+from assay.stats.classification import Pairs
+
+
+class FieldMetric(MetricSpec):
+    """The settings of a metric of one field."""
+
+    field: Located
+    name: str | None = None
+
+    def value_name(self, suffix: str) -> str:
+        """The name of the metric's value: the given one, or `<field>_<suffix>`."""
+        return self.name or f"{self.field}_{suffix}"
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Columns of numbers without the rows where one is missing; with `counts`, equal rows stand together."""
+
+    columns: tuple[FloatArray, ...]
+    clusters: IntArray | None
+    counts: IntArray | None
+    n_excluded: int
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A column as codes of its sorted texts, without the rows where it is missing."""
+
+    names: tuple[str, ...]
+    codes: IntArray
+    clusters: IntArray | None
+    counts: IntArray | None
+    n_excluded: int
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Truth and prediction as codes of the named classes, without the rows where one is missing."""
+
+    names: tuple[str, ...]
+    pairs: Pairs
+    n_excluded: int
+
+
+def numbers(table: Table, *fields: str) -> Numbers:
+    """The rows that have a number in each of the fields."""
+    rows, counts = table.distinct(*fields)
+    found = [rows.column(field).numbers(field) for field in fields]
+    present = np.logical_and.reduce([np.isfinite(column) for column in found])
+    if not present.all():
+        found = [column[present] for column in found]
+    return Numbers(
+        columns=tuple(found),
+        clusters=_kept(rows.clusters, present),
+        counts=_kept(counts, present),
+        n_excluded=_left_out(counts, present),
+    )
+
+
+def texts(table: Table, field: str) -> Texts:
+    """The rows that have a value in the field, as text."""
+    rows, counts = table.distinct(field)
+    codes, names = rows.column(field).texts()
+    present = codes >= 0
+    return Texts(
+        names=names,
+        codes=codes[present],
+        clusters=_kept(rows.clusters, present),
+        counts=_kept(counts, present),
+        n_excluded=_left_out(counts, present),
+    )
+
+
+def classes(table: Table, truth: str, predicted: str, labels: Sequence[str] | None = None) -> Classes:
+    """Truth and prediction as text; with `labels`, rows with any other text are left out."""
+    rows, counts = table.distinct(truth, predicted)
+    gt_codes, gt_names = rows.column(truth).texts()
+    pred_codes, pred_names = rows.column(predicted).texts()
+    names = tuple(labels) if labels is not None else tuple(sorted({*gt_names, *pred_names}))
+    place = {name: code for code, name in enumerate(names)}
+    gt = _renamed(gt_codes, gt_names, place)
+    pred = _renamed(pred_codes, pred_names, place)
+    present = (gt >= 0) & (pred >= 0)
+    if labels is None and not present.all():
+        names, gt, pred = _only_used(names, gt, pred, present)
+    pairs = Pairs(gt[present], pred[present], len(names), _kept(rows.clusters, present), _kept(counts, present))
+    return Classes(names=names, pairs=pairs, n_excluded=_left_out(counts, present))
+
+
+def _kept(column: IntArray | None, present: BoolArray) -> IntArray | None:
+    return None if column is None else column[present]
+
+
+def _left_out(counts: IntArray | None, present: BoolArray) -> int:
+    return int((~present).sum() if counts is None else counts[~present].sum())
+
+
+def _renamed(codes: IntArray, names: Sequence[str], place: dict[str, int]) -> IntArray:
+    return np.array([*(place.get(name, -1) for name in names), -1], dtype=np.int64)[codes]
+
+
+def _only_used(
+    names: tuple[str, ...], gt: IntArray, pred: IntArray, present: BoolArray
+) -> tuple[tuple[str, ...], IntArray, IntArray]:
+    """Without the classes that occur only in rows that are left out."""
+    used = np.unique(np.concatenate([gt[present], pred[present]]))
+    place = np.full(len(names) + 1, -1, dtype=np.int64)
+    place[used] = np.arange(len(used))
+    return tuple(names[code] for code in used.tolist()), place[gt], place[pred]
+
+
+def check(condition: bool, message: str, field: str) -> None:
+    """Raise an error at the field's place in the file unless the condition holds."""
+    if not condition:
+        raise SpecError(Problem(message=message, place=getattr(field, "place", None)))

@@ -1,0 +1,34 @@
+"""The Matthews correlation coefficient."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from assay.metrics.columns import classes
+from assay.metrics.context import Context
+from assay.metrics.table import Table
+from assay.registry import Kind
+from assay.spec.fields import Located, MetricSpec
+from assay.stats.bayes import table_value
+from assay.stats.classification import matthews
+from assay.types import MetricResult
+
+
+class MatthewsCorrcoef(MetricSpec):
+    """The correlation of truth and prediction: 1 is perfect, 0 is chance, -1 is all wrong."""
+
+    type: Literal["matthews_corrcoef"]
+    field_gt: Located
+    field_pred: Located
+    name: str | None = None
+
+
+def matthews_corrcoef(settings: MatthewsCorrcoef, table: Table, context: Context) -> MetricResult:
+    """MCC of the two fields as text, for two or more classes, with a Bayesian bootstrap interval."""
+    name = settings.name or "matthews_corrcoef"
+    found = classes(table, settings.field_gt, settings.field_pred)
+    value = table_value(found.pairs, matthews, rng=context.random(name), level=context.level)
+    return MetricResult(values={name: value}, n_excluded=found.n_excluded)
+
+
+KIND = Kind(settings=MatthewsCorrcoef, function=matthews_corrcoef)

@@ -1,0 +1,34 @@
+"""Precision of counts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from assay.metrics.context import Context
+from assay.metrics.counts import counts
+from assay.metrics.table import Table
+from assay.registry import Kind
+from assay.spec.fields import Located, MetricSpec
+from assay.stats.interval import ratio
+from assay.types import MetricResult
+
+
+class Precision(MetricSpec):
+    """The share of what was found that is right, counts summed over samples."""
+
+    type: Literal["precision"]
+    num_true_positives_field: Located
+    num_false_positives_field: Located
+    name: str | None = None
+
+
+def precision(settings: Precision, table: Table, context: Context) -> MetricResult:
+    """TP / (TP + FP) of the sums; a sample with many counts is one observation, not many."""
+    rows = counts(table, settings.num_true_positives_field, settings.num_false_positives_field)
+    hits, other = rows.columns
+    undefined = "nothing was found (TP + FP = 0)"
+    value = ratio(hits, hits + other, rows.clusters, counts=rows.counts, level=context.level, undefined=undefined)
+    return MetricResult(values={settings.name or "precision": value}, n_excluded=rows.n_excluded)
+
+
+KIND = Kind(settings=Precision, function=precision)

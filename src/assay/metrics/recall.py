@@ -1,0 +1,34 @@
+"""Recall of counts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from assay.metrics.context import Context
+from assay.metrics.counts import counts
+from assay.metrics.table import Table
+from assay.registry import Kind
+from assay.spec.fields import Located, MetricSpec
+from assay.stats.interval import ratio
+from assay.types import MetricResult
+
+
+class Recall(MetricSpec):
+    """The share of what should be found that was found, counts summed over samples."""
+
+    type: Literal["recall"]
+    num_true_positives_field: Located
+    num_false_negatives_field: Located
+    name: str | None = None
+
+
+def recall(settings: Recall, table: Table, context: Context) -> MetricResult:
+    """TP / (TP + FN) of the sums; a sample with many counts is one observation, not many."""
+    rows = counts(table, settings.num_true_positives_field, settings.num_false_negatives_field)
+    hits, other = rows.columns
+    undefined = "there was nothing to find (TP + FN = 0)"
+    value = ratio(hits, hits + other, rows.clusters, counts=rows.counts, level=context.level, undefined=undefined)
+    return MetricResult(values={settings.name or "recall": value}, n_excluded=rows.n_excluded)
+
+
+KIND = Kind(settings=Recall, function=recall)

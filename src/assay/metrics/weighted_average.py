@@ -1,0 +1,58 @@
+"""The mean weight of the labels of a field."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from assay.errors import Problem, SpecError
+from assay.metrics.columns import FieldMetric, texts
+from assay.metrics.context import Context
+from assay.metrics.table import Table
+from assay.registry import Kind
+from assay.stats import interval
+from assay.types import MetricResult
+
+Weight = Annotated[float, Field(allow_inf_nan=False)]
+Weights = Annotated[dict[str, Weight], Field(min_length=1)]
+
+
+class WeightedAverage(FieldMetric):
+    """The sum of the weights of the labels divided by their number."""
+
+    type: Literal["weighted_average"]
+    weights: Weights
+
+
+def weighted_average(settings: WeightedAverage, table: Table, context: Context) -> MetricResult:
+    """The mean weight; the weights' own range is the range of the values. A label without one is an error."""
+    name = settings.value_name("weighted_average")
+    rows = texts(table, settings.field)
+    unknown = [label for label in rows.names if label not in settings.weights]
+    if unknown:
+        raise SpecError([_unknown(label, settings) for label in unknown])
+    weights = np.array([settings.weights[label] for label in rows.names], dtype=np.float64)
+    value = interval.mean(
+        weights[rows.codes],
+        rows.clusters,
+        counts=rows.counts,
+        rng=context.random(name),
+        bounds=(min(settings.weights.values()), max(settings.weights.values())),
+        level=context.level,
+    )
+    return MetricResult(values={name: value}, n_excluded=rows.n_excluded)
+
+
+def _unknown(label: str, settings: WeightedAverage) -> Problem:
+    near = difflib.get_close_matches(label, settings.weights, n=1)
+    return Problem(
+        message=f'the label "{label}" of the field "{settings.field}" has no weight',
+        place=settings.field.place,
+        suggestion=near[0] if near else None,
+    )
+
+
+KIND = Kind(settings=WeightedAverage, function=weighted_average)

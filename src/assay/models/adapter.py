@@ -1,0 +1,186 @@
+"""Adapters: endpoints with bodies of their own kind, described by two templates; and those that ship."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from assay.errors import Problem, SpecError, TemplateFailure
+from assay.models.anthropic import Anthropic
+from assay.models.chat import Chat, reply_of, request_body
+from assay.models.client import CallError
+from assay.models.dialect import Dialect, EndpointQuirks, count, error_message, malformed, parameters, read_json
+from assay.models.responses import Responses, output_items, text_of_items
+from assay.models.transport import Answer, status_error
+from assay.spec.definitions import NOTHING, Definitions
+from assay.spec.model import AdapterFile, find_adapter
+from assay.spec.nearest import nearest
+from assay.templates import check_syntax, render_value
+from assay.types import Failure, Reply, Request, Usage
+
+IDENTITY = "latticeflow$identity"
+ANTHROPIC = "assay$anthropic_messages"
+BUILT_IN: Mapping[str, Callable[[str | None], Dialect]] = {
+    IDENTITY: lambda model: Identity(model),
+    "latticeflow$openai_chat_completion": Chat,
+    "latticeflow$openai_responses": Responses,
+    ANTHROPIC: Anthropic,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """An endpoint that takes and gives what assay does: chat completions, or a body as it is.
+
+    `any_answer` makes an answer of another shape its own text, as models of the task `custom` give it.
+    """
+
+    model: str | None
+    any_answer: bool = False
+
+    def body(self, request: Request, manner: EndpointQuirks) -> bytes:
+        if request.body is not None and not isinstance(request.body, Mapping):
+            return orjson.dumps(request.body)
+        return orjson.dumps(request_body(request, self.model, manner))
+
+    def reply(self, answer: Answer) -> Reply:
+        document = read_json(answer)
+        if not 200 <= answer.status < 300:
+            raise status_error(answer, error_message(document, answer.body))
+        return output_reply(document, answer, any_answer=self.any_answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Adapter:
+    """An endpoint of any kind: a template makes the body, another reads the answer."""
+
+    process_input: str
+    process_output: str
+    model: str | None
+    any_answer: bool = False
+
+    def body(self, request: Request, manner: EndpointQuirks) -> bytes:
+        try:
+            made = render_value(self.process_input, _input_variables(request, self.model, manner))
+        except TemplateFailure as error:
+            raise CallError(Failure(stage="solve", kind="template", detail=str(error))) from None
+        return made.encode() if isinstance(made, str) else orjson.dumps(made)
+
+    def reply(self, answer: Answer) -> Reply:
+        text = answer.body.decode(errors="replace")
+        variables = {"body": text, "status_code": answer.status, "model_info": {"model_key": self.model}}
+        try:
+            document = _parsed(render_value(self.process_output, variables))
+        except TemplateFailure as error:
+            raise self._unreadable(answer, error) from None
+        if not 200 <= answer.status < 300:
+            own = document.get("error") if isinstance(document, Mapping) else None
+            raise status_error(answer, error_message({"error": own}, b"") if own else _said(answer))
+        return output_reply(document, answer, any_answer=self.any_answer)
+
+    def _unreadable(self, answer: Answer, error: TemplateFailure) -> CallError:
+        """A template that fails on an error or on half an answer says nothing about the template."""
+        if not 200 <= answer.status < 300:
+            return status_error(answer, _said(answer))
+        if not _is_json(answer.body):
+            return malformed(f"the answer is not valid JSON: {error}")
+        return CallError(Failure(stage="solve", kind="template", detail=str(error)))
+
+
+def _input_variables(request: Request, model: str | None, manner: EndpointQuirks) -> dict[str, Any]:
+    """What an input template sees: the request as chat completions has it, and its parameters once more."""
+    return {
+        "input": request.body if request.body is not None else request_body(request, None, manner),
+        "model_info": {"model_key": model},
+        "kwargs": parameters(request.sampling, manner),
+    }
+
+
+def _parsed(rendered: Any) -> Any:
+    """JSON text as its value, also where a template wrote the text as a JSON string."""
+    for _ in range(2):
+        if not isinstance(rendered, str):
+            break
+        try:
+            rendered = orjson.loads(rendered)
+        except orjson.JSONDecodeError as error:
+            raise TemplateFailure(f"process_output gave no valid JSON: {error.msg}") from None
+    return rendered
+
+
+def output_reply(document: Any, answer: Answer, *, any_answer: bool = False) -> Reply:
+    """The reply in what an output template gives: choices, items, or an error."""
+    if isinstance(document, Mapping):
+        if isinstance(document.get("items"), list):
+            return _items_reply(document, answer)
+        if document.get("error") and "choices" not in document:
+            detail = error_message(document, b"")
+            raise CallError(Failure(stage="solve", kind="http", detail=detail))
+    if any_answer and not (isinstance(document, Mapping) and "choices" in document):
+        text = document if isinstance(document, str) else orjson.dumps(document).decode()
+        item = {"type": "message", "role": "assistant", "content": text}
+        return Reply(text=text, items=(item,), latency_s=answer.latency_s)
+    return reply_of(document, answer.latency_s)
+
+
+def _items_reply(document: Mapping[str, Any], answer: Answer) -> Reply:
+    items = output_items([item for item in document["items"] if isinstance(item, Mapping)])
+    usage = document.get("usage") or {}
+    return Reply(
+        text=text_of_items(items),
+        items=items,
+        usage=Usage(
+            prompt_tokens=count(usage, "num_prompt_tokens", "prompt_tokens", "input_tokens"),
+            completion_tokens=count(usage, "num_completion_tokens", "completion_tokens", "output_tokens"),
+        ),
+        finish_reason=document.get("finish_reason"),
+        latency_s=answer.latency_s,
+    )
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _said(answer: Answer) -> str:
+    return error_message(orjson.loads(answer.body) if _is_json(answer.body) else None, answer.body)
+
+
+def adapter_named(
+    key: str,
+    model: str | None,
+    root: Path,
+    environment: Mapping[str, str],
+    *,
+    any_answer: bool = False,
+    definitions: Definitions = NOTHING,
+) -> tuple[Dialect, str]:
+    """An adapter that ships, is defined by the run file or is a file of the project, and its name or a digest."""
+    if key == IDENTITY:
+        return Identity(model, any_answer), key
+    if key in BUILT_IN:
+        return BUILT_IN[key](model), key
+    if "$" in key:
+        message = f'no adapter is called "{key}"; there is {", ".join(BUILT_IN)}'
+        raise SpecError(Problem(message=message, suggestion=nearest(key, BUILT_IN)))
+    file = find_adapter(key, root, environment=environment, definitions=definitions)
+    sources = (file.process_input.source_code, file.process_output.source_code)
+    _check(file)
+    digest = hashlib.sha256(orjson.dumps([str(source) for source in sources])).hexdigest()
+    return Adapter(*sources, model, any_answer), digest
+
+
+def _check(file: AdapterFile) -> None:
+    for name, snippet in (("process_input", file.process_input), ("process_output", file.process_output)):
+        problem = check_syntax(snippet.source_code)
+        if problem is not None:
+            raise SpecError(Problem(message=f"{name}: {problem}", place=snippet.source_code.place))

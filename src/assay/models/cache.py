@@ -1,0 +1,75 @@
+"""Nothing is asked twice: replies are remembered under their keys, and twins in flight share one call."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from assay.models.cache_key import call_key, canonical
+from assay.models.client import Client
+from assay.models.price import Prices
+from assay.types import CallMemory, PaidCall, Reply, Request
+
+
+class Remembered:
+    """A client that looks into the memory first and keeps what it pays for."""
+
+    def __init__(self, client: Client, memory: CallMemory, prefix: bytes, *, prices: Prices | None = None) -> None:
+        self.name = client.name
+        self._client = client
+        self._memory = memory
+        self._prefix = prefix
+        self._prices = prices
+        self._running: dict[bytes, asyncio.Future[Reply]] = {}
+
+    async def ask(self, request: Request) -> Reply:
+        content = canonical(request)
+        key = call_key(self._prefix, content)
+        while True:
+            known = self._memory.get(key)
+            if known is not None:
+                return known
+            running = self._running.get(key)
+            if running is None:
+                return await self._pay(request, key, content)
+            try:
+                return replace(await asyncio.shield(running), cached=True)
+            except asyncio.CancelledError:
+                # when only the one that paid was stopped, the next in line pays
+                if not running.cancelled() or _is_stopped():
+                    raise
+
+    async def _pay(self, request: Request, key: bytes, content: bytes) -> Reply:
+        shared: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._running[key] = shared
+        try:
+            reply = replace(await self._client.ask(request), key=key)
+        except asyncio.CancelledError:
+            shared.cancel()
+            raise
+        except BaseException as error:
+            shared.set_exception(error)
+            # twins that wait see the error; without any, nobody needs to hear of it again
+            shared.exception()
+            raise
+        else:
+            cost_usd = None if self._prices is None else self._prices.cost(reply.usage)
+            self._memory.keep(
+                PaidCall(
+                    key=key,
+                    model=self.name,
+                    purpose=request.purpose,
+                    request=content,
+                    reply=reply,
+                    cost_usd=cost_usd,
+                )
+            )
+            shared.set_result(reply)
+            return reply
+        finally:
+            del self._running[key]
+
+
+def _is_stopped() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -1,0 +1,51 @@
+"""A model that is ready to be asked: its client, what identifies it, and the policies it wants."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.models.client import Client
+from assay.models.limit import NO_LIMITS, Limits
+from assay.models.price import Prices
+from assay.models.retry import USUAL_RETRIES, RetryPolicy
+from assay.spec.code import Code
+from assay.types import Sampling
+
+
+async def _nothing_to_close() -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """A model as a run uses it. `client` speaks the wire only; policies are wrapped around it by the engine.
+
+    `identity` decides the keys of calls: it holds everything about the endpoint that can change a reply,
+    and never a secret. `key_hint` is a sentence that names the variable to look at when the key is refused.
+    """
+
+    name: str
+    client: Client = field(repr=False)
+    identity: Mapping[str, Any]
+    limits: Limits = NO_LIMITS
+    retry: RetryPolicy = USUAL_RETRIES
+    prices: Prices | None = None
+    sampling: Sampling = field(default_factory=Sampling)
+    key_hint: str = ""
+    closing: Callable[[], Awaitable[None]] = field(default=_nothing_to_close, repr=False)
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """The user's code that runs when the model is asked; none but for models that are code."""
+        return tuple(getattr(self.client, "codes", ()))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the endpoint made us change, such as a parameter it does not take."""
+        return tuple(getattr(self.client, "notes", ()))
+
+    async def close(self) -> None:
+        """Give back connections, threads and memory."""
+        await self.closing()

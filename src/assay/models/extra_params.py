@@ -1,0 +1,70 @@
+"""What a program adds to every call of a model: headers, and fields of the body that the dialect does not know."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from assay.models.dialect import Dialect, EndpointQuirks
+from assay.models.redact import names_a_secret
+from assay.models.transport import Answer
+from assay.types import Reply, Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extras:
+    """Headers beside those of the endpoint, and fields that are merged into the body; both win over what is there."""
+
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    params: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What they add to the key of a call: digests, and of headers that hold a secret the name alone.
+
+        >>> Extras(headers={"x-api-key": "sk-1"}).identity
+        {'headers': {'x-api-key': ''}}
+        """
+        made: dict[str, Any] = {}
+        if self.headers:
+            made["headers"] = {
+                name: "" if names_a_secret(name) else _digest(value.encode())
+                for name, value in sorted(self.headers.items())
+            }
+        if self.params:
+            made["params"] = _digest(orjson.dumps(self.params, option=orjson.OPT_SORT_KEYS))
+        return made
+
+    def over(self, usual: Mapping[str, str]) -> dict[str, str]:
+        """The usual headers with these in the place of those with the same name, in any case."""
+        own = {name.lower() for name in self.headers}
+        return {**{name: value for name, value in usual.items() if name.lower() not in own}, **self.headers}
+
+    def spoken(self, dialect: Dialect) -> Dialect:
+        """The dialect with the extra fields in every body."""
+        return _Extended(dialect, self.params) if self.params else dialect
+
+
+NO_EXTRAS = Extras()
+
+
+class _Extended:
+    """A dialect whose bodies have some more fields."""
+
+    def __init__(self, dialect: Dialect, params: Mapping[str, Any]) -> None:
+        self._dialect = dialect
+        self._params = params
+
+    def body(self, request: Request, manner: EndpointQuirks) -> bytes:
+        return orjson.dumps({**orjson.loads(self._dialect.body(request, manner)), **self._params})
+
+    def reply(self, answer: Answer) -> Reply:
+        return self._dialect.reply(answer)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

@@ -1,0 +1,240 @@
+"""Connections over HTTP: of a provider known by name, or of a model file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.errors import SpecError
+from assay.models import anthropic, responses
+from assay.models.adapter import IDENTITY, adapter_named
+from assay.models.anthropic import Anthropic
+from assay.models.chat import Chat
+from assay.models.connection import Connection
+from assay.models.dialect import Dialect, EndpointQuirks
+from assay.models.extra_params import NO_EXTRAS, Extras
+from assay.models.limit import NO_LIMITS, Limits
+from assay.models.presets import ANTHROPIC_HEADERS, address, api_key, headers, preset_named, provider_at
+from assay.models.price import FREE, Prices, prices_for
+from assay.models.redact import names_a_secret, public_url, url_secrets
+from assay.models.responses import Responses
+from assay.models.scripted import Line, Scripted
+from assay.models.tls import tls_context
+from assay.models.transport import USUAL_TIMEOUTS, Endpoint, Timeouts, Transport
+from assay.models.wire import WireClient
+from assay.spec.definitions import NOTHING, Definitions
+from assay.spec.environment import variable_of
+from assay.spec.model import CustomConnection, CustomInference, LoadedModel, ModelFile, ProviderConnection, problem_at
+from assay.types import Sampling
+
+
+def connect_provider(
+    provider: str,
+    model: str,
+    environment: Mapping[str, str],
+    timeouts: Timeouts = USUAL_TIMEOUTS,
+    *,
+    extras: Extras = NO_EXTRAS,
+) -> Connection:
+    """A model of a provider; a SpecError names the variable when the key or the address is not set."""
+    provider, preset = preset_named(provider)
+    reference = f"{provider}/{model}"
+    key = api_key(preset, reference, environment)
+    url = address(provider, preset, model, environment)
+    endpoint = Endpoint(
+        url=url,
+        headers=extras.over(headers(provider, preset, key)),
+        timeouts=timeouts,
+        tls=tls_context(url, None, environment),
+    )
+    transport = Transport(endpoint)
+    dialect: Dialect = Anthropic(model) if preset.dialect == "anthropic" else Chat(model)
+    client = WireClient(
+        reference,
+        extras.spoken(dialect),
+        transport,
+        manner=EndpointQuirks(length_field=preset.length_field, without=_untaken(dialect)),
+        secrets=[*filter(None, (key,)), *extras.headers.values(), *url_secrets(url)],
+    )
+    identity = {"provider": provider, "endpoint": public_url(url), "model": model, "adapter": preset.dialect}
+    return Connection(
+        name=reference,
+        client=client,
+        identity={**identity, **extras.identity},
+        prices=prices_for(provider, model),
+        key_hint=f"Check the key in the environment variable {preset.keys[0]}." if key else "",
+        closing=transport.close,
+    )
+
+
+def _untaken(dialect: Dialect) -> frozenset[str]:
+    """Sampling parameters that a dialect has no field for."""
+    if isinstance(dialect, Anthropic):
+        return anthropic.NEVER_TAKEN
+    return responses.NEVER_TAKEN if isinstance(dialect, Responses) else frozenset()
+
+
+def connect_file(
+    loaded: LoadedModel, root: Path, environment: Mapping[str, str], definitions: Definitions = NOTHING
+) -> Connection:
+    """The model of a model file."""
+    file, config = loaded.file, loaded.config
+    given: dict[str, Any] = {
+        "name": file.key,
+        "limits": Limits(
+            concurrent=file.max_concurrent_requests or NO_LIMITS.concurrent,
+            declared=file.max_concurrent_requests is not None,
+            requests_per_minute=file.rate_limit,
+            tokens_per_minute=file.tokens_per_minute,
+        ),
+        "sampling": file.sampling.value if file.sampling is not None else Sampling(),
+    }
+    if isinstance(config, CustomConnection):
+        spoken = _adapter(loaded, config, root, environment, definitions)
+        return Connection(**given, **_custom(loaded, config, spoken, environment))
+    if isinstance(config, CustomInference):
+        spoken = _adapter(loaded, config, root, environment, definitions)
+        return Connection(**given, **_code(loaded, config, spoken))
+    if isinstance(config, ProviderConnection):
+        return Connection(**given, **_of_provider(loaded, config, environment))
+    client = Scripted(file.key, [Line(reply="")])
+    return Connection(**given, client=client, identity={"provider": "placeholder"}, prices=FREE)
+
+
+def _of_provider(loaded: LoadedModel, config: ProviderConnection, environment: Mapping[str, str]) -> dict[str, Any]:
+    try:
+        preset_named(config.provider_id)
+    except SpecError as error:
+        raise SpecError(problem_at(loaded, error, ("config", "provider_id"))) from None
+    made = connect_provider(config.provider_id, config.model_key, environment, _timeouts(loaded.file))
+    return {
+        "client": made.client,
+        "identity": made.identity,
+        "prices": _prices(loaded.file) or made.prices,
+        "key_hint": made.key_hint,
+        "closing": made.closing,
+    }
+
+
+def _custom(
+    loaded: LoadedModel, config: CustomConnection, spoken: tuple[Dialect, str], environment: Mapping[str, str]
+) -> dict[str, Any]:
+    file, url = loaded.file, str(config.url)
+    dialect, source = spoken
+    endpoint = Endpoint(
+        url=url,
+        headers=_headers(config, dialect),
+        timeouts=_timeouts(file),
+        tls=tls_context(url, config.tls_context, environment, folder=loaded.document.path.parent),
+    )
+    transport = Transport(endpoint)
+    hidden = [value for name, value in config.custom_headers.items() if name not in loaded.plain_headers]
+    plain_secrets = [value for name, value in loaded.plain_headers.items() if names_a_secret(name)]
+    secrets = [*filter(None, (config.api_key,)), *hidden, *plain_secrets, *file.secrets.values(), *url_secrets(url)]
+    provider = provider_at(url)
+    known = prices_for(provider, config.model_key) if provider and config.model_key else None
+    return {
+        "client": WireClient(
+            file.key, dialect, transport, manner=EndpointQuirks(without=_untaken(dialect)), secrets=secrets
+        ),
+        "identity": _identity(loaded, config, source),
+        "prices": _prices(file) or known,
+        "key_hint": _key_hint(loaded),
+        "closing": transport.close,
+    }
+
+
+def _code(loaded: LoadedModel, config: CustomInference, spoken: tuple[Dialect, str]) -> dict[str, Any]:
+    from assay.models.custom_inference import RETRIES, CodeClient, identity_of
+
+    dialect, source = spoken
+    written = loaded.document.data["config"].get("environment") or {}
+    hidden = [config.environment[name] for name, text in written.items() if text != config.environment[name]]
+    named = [value for name, value in config.environment.items() if names_a_secret(name)]
+    secrets = [*hidden, *named, *loaded.file.secrets.values()]
+    client = CodeClient(loaded.file.key, config, dialect, secrets=secrets)
+    identity = identity_of(config, source, written)
+    return {
+        "client": client,
+        "identity": identity,
+        "prices": _prices(loaded.file),
+        "retry": RETRIES,
+        "closing": client.close,
+    }
+
+
+def _adapter(
+    loaded: LoadedModel,
+    config: CustomConnection | CustomInference,
+    root: Path,
+    environment: Mapping[str, str],
+    definitions: Definitions,
+) -> tuple[Dialect, str]:
+    key = IDENTITY if config.adapter is None else config.adapter.key
+    any_answer = loaded.file.task == "custom"
+    try:
+        return adapter_named(key, config.model_key, root, environment, any_answer=any_answer, definitions=definitions)
+    except SpecError as error:
+        raise SpecError(problem_at(loaded, error, ("config", "adapter", "key"))) from None
+
+
+def _headers(config: CustomConnection, dialect: Dialect) -> dict[str, str]:
+    """The key as the dialect wants it, then the headers of the file, which win."""
+    usual: dict[str, str] = {}
+    if isinstance(dialect, Anthropic):
+        usual = {**ANTHROPIC_HEADERS, **({"x-api-key": config.api_key} if config.api_key else {})}
+    elif config.api_key:
+        usual = {"Authorization": f"Bearer {config.api_key}"}
+    own = {name.lower() for name in config.custom_headers}
+    return {**{name: value for name, value in usual.items() if name.lower() not in own}, **config.custom_headers}
+
+
+def _identity(loaded: LoadedModel, config: CustomConnection, adapter: str) -> dict[str, Any]:
+    """What decides replies. An address from a variable is kept by the variable's name and a digest of the rest."""
+    url = str(config.url)
+    shown = public_url(url)
+    if loaded.url is not None and variable_of(loaded.url) is not None:
+        shown = f"{loaded.url} {_digest(shown)}"
+    plain = {name: value for name, value in loaded.plain_headers.items() if not names_a_secret(name)}
+    return {
+        "provider": provider_at(url) or "custom",
+        "endpoint": shown,
+        "model": config.model_key,
+        "adapter": adapter,
+        "headers": {name: _digest(plain[name]) if name in plain else "" for name in sorted(config.custom_headers)},
+    }
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _key_hint(loaded: LoadedModel) -> str:
+    names = loaded.secret_variables
+    if not names:
+        return f'Check "api_key" in {loaded.document.path.name}.'
+    kind = "variable" if len(names) == 1 else "variables"
+    return f"Check the key in the environment {kind} {', '.join(names)}."
+
+
+def _prices(file: ModelFile) -> Prices | None:
+    if file.prices is None:
+        return None
+    input_per_million, output_per_million = file.prices.decimals()
+    return Prices(input_per_million=input_per_million, output_per_million=output_per_million)
+
+
+def _timeouts(file: ModelFile) -> Timeouts:
+    given, usual = file.timeout, USUAL_TIMEOUTS
+    if given is None:
+        return usual
+    if isinstance(given, float | int):
+        return Timeouts(connect_s=min(usual.connect_s, given), first_byte_s=float(given), total_s=float(given))
+    total_s = given.total or usual.total_s
+    return Timeouts(
+        connect_s=given.connect or usual.connect_s,
+        first_byte_s=given.first_byte or min(usual.first_byte_s, total_s),
+        total_s=total_s,
+    )

@@ -1,0 +1,90 @@
+"""A Python function as a model."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import inspect
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from assay.models.chat import reply_of
+from assay.models.client import CallError
+from assay.models.connection import Connection
+from assay.models.dialect import EndpointQuirks, parameters
+from assay.types import Failure, Reply, Request
+
+_PLAIN = EndpointQuirks()
+
+
+class Calling:
+    """A client that calls a function with the messages and the parameters that are set."""
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.name = name
+        self._function = function
+        self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+            getattr(function, "__call__", None)  # noqa: B004 - an object whose call is a coroutine
+        )
+
+    async def ask(self, request: Request) -> Reply:
+        given: dict[str, Any] = parameters(request.sampling, _PLAIN)
+        if request.schema is not None:
+            given["schema"] = request.schema
+        messages = request.body if request.body is not None else [dict(item) for item in request.messages]
+        started = time.monotonic()
+        try:
+            if self._is_async:
+                said = await self._function(messages, **given)
+            else:
+                said = await asyncio.to_thread(self._function, messages, **given)
+        except CallError:
+            raise
+        # the boundary to user code: whatever it raises is the failure of this sample
+        except Exception as error:
+            detail = f"{self.name} raised {type(error).__name__}: {error}"
+            raise CallError(Failure(stage="solve", kind="code", detail=detail[:500])) from error
+        return self._reply(said, time.monotonic() - started)
+
+    def _reply(self, said: Any, latency_s: float) -> Reply:
+        if isinstance(said, str) or said is None:
+            item = {"type": "message", "role": "assistant", "content": said}
+            return Reply(text=said, items=(item,), finish_reason="stop", latency_s=latency_s)
+        if isinstance(said, Mapping):
+            document = said if "choices" in said else _completion(said)
+            return reply_of(document, latency_s)
+        detail = f"{self.name} returned {type(said).__name__}; expected text, a message or a chat completion"
+        raise CallError(Failure(stage="solve", kind="code", detail=detail))
+
+
+def _completion(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A bare message, perhaps with `usage` and `finish_reason` beside its content, as a completion."""
+    rest = {name: value for name, value in message.items() if name not in ("usage", "finish_reason", "logprobs")}
+    choice = {"message": {"role": "assistant", **rest}, "finish_reason": message.get("finish_reason", "stop")}
+    if "logprobs" in message:
+        choice["logprobs"] = message["logprobs"]
+    return {"choices": [choice], "usage": message.get("usage")}
+
+
+def connect_callable(function: Callable[..., Any]) -> Connection:
+    """A function as a model; its qualified name and source decide the keys of its replies."""
+    name = _qualified_name(function)
+    identity = {"provider": "callable", "model": name, "adapter": _source_digest(function)}
+    return Connection(name=name, client=Calling(name, function), identity=identity)
+
+
+def _qualified_name(function: Callable[..., Any]) -> str:
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def _source_digest(function: Callable[..., Any]) -> str:
+    """A digest of the source; of the compiled code where there is no source, as in an interactive session."""
+    named = function if hasattr(function, "__qualname__") else type(function)
+    try:
+        source = inspect.getsource(named).encode()
+    except (OSError, TypeError):
+        code = getattr(function, "__code__", None)
+        source = b"" if code is None else code.co_code + repr(code.co_consts).encode()
+    return hashlib.sha256(source).hexdigest()

@@ -1,0 +1,197 @@
+"""HTTP to models: the only file that knows the HTTP library."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import Literal
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+from yarl import URL
+
+from assay.models.client import CallError
+from assay.models.first_byte_timeout import Patience
+from assay.models.redact import public_url
+from assay.types import Failure
+
+RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """How long to wait for a connection, for the first byte, and for the whole answer."""
+
+    connect_s: float = 10.0
+    first_byte_s: float = 120.0
+    total_s: float = 600.0
+
+
+USUAL_TIMEOUTS = Timeouts()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What came back over the wire."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str]
+    latency_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where to post: an address, its headers (with secrets), and how patient to be."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    timeouts: Timeouts = USUAL_TIMEOUTS
+    tls: ssl.SSLContext | None = None
+
+
+class Transport:
+    """Connections to one endpoint, kept open between calls; made in and closed with the event loop.
+
+    How many are open at once is the business of the limits around it.
+    """
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self._endpoint = endpoint
+        self._shown = public_url(endpoint.url)
+        self._session: aiohttp.ClientSession | None = None
+        self._url: URL | None = None
+        self._proxy: str | None = None
+        self._patience = Patience(endpoint.timeouts.first_byte_s)
+
+    def _open(self) -> aiohttp.ClientSession:
+        timeouts = self._endpoint.timeouts
+        try:
+            self._url = URL(self._endpoint.url)
+        except ValueError:
+            raise _lasting(f'"{self._shown}" is not a valid address') from None
+        # looked up once: the library's own way reads the environment and ~/.netrc at every call
+        self._proxy = environment_proxy(self._endpoint.url)
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, ssl=self._endpoint.tls or True, ttl_dns_cache=300),
+            headers={"Content-Type": "application/json", "User-Agent": "assay", **self._endpoint.headers},
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=timeouts.total_s, sock_connect=timeouts.connect_s),
+        )
+
+    async def post(self, body: bytes) -> Answer:
+        """Post a body and read the whole answer; raises CallError when there is none."""
+        session = self._session
+        if session is None:
+            session = self._session = self._open()
+        assert self._url is not None
+        started = time.monotonic()
+        ticket = self._patience.begin()
+        try:
+            async with session.post(self._url, data=body, proxy=self._proxy, allow_redirects=False) as response:
+                self._patience.end(ticket)
+                content = await response.read()
+                return Answer(
+                    status=response.status,
+                    body=content,
+                    headers=response.headers,
+                    latency_s=time.monotonic() - started,
+                )
+        except asyncio.CancelledError as error:
+            if self._patience.lost(ticket):
+                raise self._too_late(None, time.monotonic() - started) from error
+            raise
+        except TimeoutError as error:
+            raise self._too_late(error, time.monotonic() - started) from error
+        except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
+            raise self._unreachable(error) from error
+        finally:
+            self._patience.end(ticket)
+
+    def _too_late(self, error: TimeoutError | None, waited_s: float) -> CallError:
+        wanted = "connection" if isinstance(error, aiohttp.ConnectionTimeoutError) else "answer"
+        return _passing("timeout", f"no {wanted} from {self._shown} after {waited_s:.1f} s")
+
+    def _unreachable(self, error: Exception) -> CallError:
+        """What stands between us and the endpoint, in words."""
+        if isinstance(error, aiohttp.InvalidURL):
+            return _lasting(f'"{self._shown}" is not a valid address')
+        if isinstance(error, aiohttp.ClientConnectorDNSError):
+            return _passing("connection", f"no host is called {error.host} (for {self._shown})")
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            return _lasting(f"the TLS certificate of {self._shown} is not trusted: {_cause(error.certificate_error)}")
+        if isinstance(error, aiohttp.ClientSSLError):
+            return _lasting(f"no TLS connection to {self._shown}: {_cause(error)}")
+        if isinstance(error, aiohttp.ClientConnectorError):
+            why = error.strerror if error.os_error.errno is None else os.strerror(error.os_error.errno)
+            return _passing("connection", f"no connection to {self._shown}: {why}")
+        return _passing("connection", f"the connection to {self._shown} broke: {_cause(error)}")
+
+    async def close(self) -> None:
+        self._patience.close()
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+
+def environment_proxy(url: str) -> str | None:
+    """The proxy that the environment wants for an address (HTTPS_PROXY, NO_PROXY, ...), if any."""
+    parts = urlsplit(url)
+    proxies = getproxies()
+    found = proxies.get(parts.scheme) or proxies.get("all")
+    if not found or proxy_bypass(parts.hostname or ""):
+        return None
+    return found if "://" in found else f"http://{found}"
+
+
+def _passing(kind: Literal["timeout", "connection"], detail: str) -> CallError:
+    return CallError(Failure(stage="solve", kind=kind, detail=detail, retryable=True))
+
+
+def _lasting(detail: str) -> CallError:
+    return CallError(Failure(stage="solve", kind="connection", detail=detail))
+
+
+def _cause(error: BaseException) -> str:
+    text = str(error) or type(error).__name__
+    return text.splitlines()[0][:300]
+
+
+def status_error(answer: Answer, message: str) -> CallError:
+    """The error for an answer whose status is not 2xx."""
+    retryable = answer.status in RETRYABLE_STATUS or answer.status >= 500
+    if 300 <= answer.status < 400:
+        message = f"the address has moved to {public_url(answer.headers.get('Location', '?'))}"
+    detail = f"HTTP {answer.status}" + (f": {message[:500]}" if message else "")
+    return CallError(
+        Failure(stage="solve", kind="http", detail=detail, retryable=retryable),
+        status=answer.status,
+        retry_after_s=retry_after(answer.headers, now=time.time()),
+    )
+
+
+def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
+    """The wait that the server asks for: seconds, milliseconds, or a date.
+
+    >>> retry_after({"Retry-After": "3"}, now=0.0)
+    3.0
+    """
+    lowered = {name.lower(): value for name, value in headers.items() if name.lower().startswith("retry-after")}
+    try:
+        if "retry-after-ms" in lowered:
+            return max(0.0, float(lowered["retry-after-ms"]) / 1000)
+        given = lowered.get("retry-after")
+        if given is None:
+            return None
+        try:
+            return max(0.0, float(given))
+        except ValueError:
+            return max(0.0, parsedate_to_datetime(given).timestamp() - now)
+    except (ValueError, TypeError):
+        return None

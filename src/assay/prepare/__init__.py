@@ -1,0 +1,1 @@
+"""From files and options to a plan: everything is checked before anything is paid."""

@@ -1,0 +1,94 @@
+"""The columns that a task reads, checked against the data before a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from assay.errors import Problem
+from assay.scorers.common import needs_answer
+from assay.spec import LoadedTask
+from assay.spec.fields import ColumnName, Located, Template
+from assay.spec.nearest import listing, nearest
+from assay.spec.source import problem_in
+from assay.spec.walk import instances
+from assay.templates import check_syntax, columns_read, has_placeholder, names_read
+
+_READ = (Template, ColumnName)
+
+
+def column_problems(
+    loaded: LoadedTask, rows: Sequence[Mapping[str, Any]], *, answered: bool = False
+) -> Iterator[Problem]:
+    """A problem for every template that cannot work, or reads a column which none of the rows has.
+
+    When the rows are `answered` already, what the solver would read does not matter.
+    """
+    there = list(dict.fromkeys(name for row in rows for name in row))
+    sources = loaded.document.sources
+    for text, of_solver in _texts(loaded):
+        if has_placeholder(text) or (answered and of_solver):
+            continue
+        wrong = check_syntax(text) if isinstance(text, Template) else None
+        if wrong is not None:
+            yield problem_in(sources, f"not a template: {wrong}", text.place)
+            continue
+        yield from _unknown_names(text, loaded)
+        # a postprocessor may give its rows any columns: what comes after it is known only then
+        if rows and (of_solver or not _has_postprocessor(loaded)):
+            for name in _columns(text):
+                if name not in there and name != "sample_id":
+                    message = f'the dataset has no column "{name}"; it has {listing(there)}'
+                    yield problem_in(sources, message, text.place, nearest(name, there))
+
+
+_OFFERED = ("sample", "solver_output", "trace", "messages", "model_output", "model_outputs", "input_prompt")
+_IN_CONVERSATIONS = (*_OFFERED, "loop_index")
+
+
+def _unknown_names(text: Located, loaded: LoadedTask) -> Iterator[Problem]:
+    """A problem for every variable that no template is ever given."""
+    if not isinstance(text, Template):
+        return
+    for name in sorted(names_read(text) - set(_IN_CONVERSATIONS)):
+        near = nearest(name, _IN_CONVERSATIONS)
+        hint = "" if near else "; columns are read as sample." + name
+        message = f'templates know no "{name}"{hint}'
+        yield problem_in(loaded.document.sources, message, text.place, near)
+
+
+def answer_problems(loaded: LoadedTask) -> Iterator[Problem]:
+    """A problem for every scorer that wants an answer in a task where nothing answers."""
+    if loaded.solver is not None or loaded.task.definition.solver is not None:
+        return
+    for scorer in loaded.scorers:
+        if needs_answer(scorer.settings):
+            message = f"{scorer.kind.name} scores the answer, but the task has no solver: add one, or give `value`"
+            yield problem_in(loaded.document.sources, message, scorer.place)
+
+
+def absent_problems(loaded: LoadedTask) -> Iterator[Problem]:
+    """A problem for what would otherwise be ignored in silence: trials of nothing."""
+    live = any(part.kind.live for part in (loaded.solver, *loaded.scorers) if part is not None)
+    if loaded.task.definition.trials is not None and not live and not loaded.problems:
+        message = "trials ask a model several times, but this task asks none: its answers are recorded"
+        yield loaded.document.problem(message, ("definition", "trials"), key=True)
+
+
+def _columns(text: Located) -> list[str]:
+    if isinstance(text, Template):
+        return [use.name for use in columns_read(text)]
+    return [str(text)]
+
+
+def _has_postprocessor(loaded: LoadedTask) -> bool:
+    return loaded.solver is not None and loaded.solver.settings.postprocessor is not None
+
+
+def _texts(loaded: LoadedTask) -> Iterator[tuple[Located, bool]]:
+    """Every template and column name in the settings of a task, and whether it is the solver's."""
+    if loaded.solver is not None:
+        yield from ((text, True) for text in instances(loaded.solver.settings, _READ))
+    for scorer in loaded.scorers:
+        for part in (scorer.settings, *(metric.settings for metric in scorer.metrics)):
+            yield from ((text, False) for text in instances(part, _READ))

@@ -1,0 +1,63 @@
+"""The models that a task's own settings name, and whether there are such."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel
+
+from assay.errors import Problem, SpecError
+from assay.spec import LoadedScorer, LoadedSolver, LoadedTask
+from assay.spec.definitions import NOTHING, Definitions
+from assay.spec.placeholder import has_placeholder
+from assay.spec.source import problem_in
+
+
+def model_keys(loaded: LoadedTask) -> Iterator[str]:
+    """The models that a task's own settings name: judges, simulated users."""
+    if loaded.solver is not None:
+        yield from _named(loaded.solver.settings)
+    for scorer in loaded.scorers:
+        yield from _named(scorer.settings)
+
+
+def model_problems(loaded: LoadedTask, definitions: Definitions = NOTHING) -> Iterator[Problem]:
+    """A problem for every model that a part of the task names and nobody knows; needs no key."""
+    parts: list[LoadedScorer | LoadedSolver] = [*loaded.scorers]
+    parts += [] if loaded.solver is None else [loaded.solver]
+    for part in parts:
+        for key in dict.fromkeys(_named(part.settings)):
+            for problem in unknown_model(key, loaded, definitions):
+                yield (
+                    problem
+                    if problem.place
+                    else problem_in(loaded.document.sources, problem.message, part.place, problem.suggestion)
+                )
+
+
+def unknown_model(key: str, loaded: LoadedTask, definitions: Definitions = NOTHING) -> tuple[Problem, ...]:
+    """What is wrong with the name of a model; nothing when there is such a model."""
+    if has_placeholder(key):
+        return ()
+    from assay.models.connect import require_known
+
+    document = loaded.document
+    try:
+        require_known(key, root=document.root, environment=document.environment, definitions=definitions)
+    except SpecError as error:
+        return error.problems
+    return ()
+
+
+def _named(value: Any) -> Iterator[str]:
+    if isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            entry = getattr(value, name)
+            if name == "model_key" and isinstance(entry, str):
+                yield str(entry)
+            else:
+                yield from _named(entry)
+    elif isinstance(value, list | tuple):
+        for entry in value:
+            yield from _named(entry)

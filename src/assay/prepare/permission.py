@@ -1,0 +1,157 @@
+"""User code in a task: found, looked at, run only by permission, in a sandbox that the run owns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import Place, Problem, SpecError
+from assay.registry import Kind
+from assay.spec import LoadedScorer, LoadedSolver, LoadedTask
+from assay.spec.code import Code, codes_in
+from assay.spec.source import Source, problem_in
+
+if TYPE_CHECKING:
+    from assay.models.connect import Connection
+    from assay.sandbox.pool import Sandbox
+
+CALL_S = 30.0
+"""How long one call of user code may take unless a person says otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeOptions:
+    """What a person says about user code: whether it may run, whether unconfined, and how long a call may take."""
+
+    allow_code: bool = False
+    trust_code: bool = False
+    code_timeout: float = CALL_S
+
+
+NO_CODE = CodeOptions()
+
+
+def code_in(loaded: LoadedTask) -> list[Code]:
+    """Every snippet of a task, in the order of its parts."""
+    parts: list[object] = [loaded.evidence]
+    if loaded.solver is not None:
+        parts.append(loaded.solver.settings)
+    for scorer in loaded.scorers:
+        parts += [scorer.settings, *(metric.settings for metric in scorer.metrics)]
+    return [code for part in parts for code in codes_in(part)]
+
+
+def code_problems(loaded: LoadedTask) -> Iterator[Problem]:
+    """What can be seen to be wrong with the snippets of a task, at its line and column; nothing is run."""
+    sources = loaded.document.sources
+    for code in code_in(loaded):
+        for problem in code.problems():
+            place = problem.place
+            if place is not None and code.literal:
+                place = _indented(code, place, sources.get(place.file))
+            yield problem_in(sources, problem.message, place, problem.suggestion)
+
+
+def _indented(code: Code, place: Place, source: Source | None) -> Place:
+    """The place in the file: a block in YAML stands further right than the code that is taken from it."""
+    if source is None or code.place is None or place.line > len(source.lines):
+        return place
+    written, lines = source.lines[place.line - 1], code.splitlines()
+    number = place.line - code.place.line
+    own = lines[number] if number < len(lines) else ""
+    return Place(place.file, place.line, place.column + max(written.find(own), 0)) if own.strip() else place
+
+
+def require_permission(loaded: LoadedTask, options: CodeOptions, models: Iterable[Connection] = ()) -> None:
+    """A SpecError that lists the places to read when a task, or a model of it, is code that may not run."""
+    permit_models(code_in(loaded), models, options)
+
+
+def permit(codes: list[Code], options: CodeOptions) -> None:
+    """The same for snippets from anywhere."""
+    if not codes or options.trust_code:
+        return
+    if not options.allow_code:
+        raise SpecError(_review(codes))
+    from assay.sandbox.linux import unsupported
+
+    reason = unsupported()
+    if reason is not None:
+        raise SpecError(
+            f"this machine cannot confine code: {reason}. --trust-code runs it without a sandbox: "
+            "only for code that you would run yourself"
+        )
+
+
+def permit_models(codes: list[Code], connections: Iterable[Connection], options: CodeOptions) -> None:
+    """Let code and models that are code run, or a SpecError with all the places to read."""
+    with_code = [connection for connection in connections if connection.codes]
+    permit([*codes, *(code for connection in with_code for code in connection.codes)], options)
+    for connection in with_code:
+        client: Any = connection.client
+        client.allow(trusted=options.trust_code)
+
+
+def _review(codes: list[Code]) -> str:
+    places = "\n".join(
+        f"  {_where(code)}: {code.function}{' (may use the network)' if code.network else ''}" for code in codes
+    )
+    return (
+        f"Python code runs only by permission. Read it first:\n{places}\n"
+        "then run again with --allow-code (or ASSAY_ALLOW_CODE=1): it runs in a sandbox, without files, "
+        "without the environment"
+    )
+
+
+def _where(code: Code) -> str:
+    return str(code.place) if code.place is not None else "a snippet"
+
+
+@contextmanager
+def sandbox_for(codes: list[Code], options: CodeOptions) -> Iterator[Sandbox | None]:
+    """A sandbox for snippets that may run, which lives as long as the block; None when there are none."""
+    if not codes:
+        yield None
+        return
+    permit(codes, options)
+    from assay.sandbox.linux import Limits
+    from assay.sandbox.pool import Sandbox
+
+    with Sandbox(limits=Limits(call_s=options.code_timeout), trusted=options.trust_code) as sandbox:
+        yield sandbox
+
+
+@contextmanager
+def with_sandbox(loaded: LoadedTask, options: CodeOptions) -> Iterator[LoadedTask]:
+    """The task with its code bound to a sandbox that lives as long as the block."""
+    with sandbox_for(code_in(loaded), options) as sandbox:
+        if sandbox is None:
+            yield loaded
+            return
+        solver = loaded.solver
+        yield replace(
+            loaded,
+            scorers=tuple(_bound_scorer(scorer, sandbox) for scorer in loaded.scorers),
+            solver=None if solver is None else _bound_solver(solver, sandbox),
+        )
+
+
+def _bound_solver(solver: LoadedSolver, sandbox: Sandbox) -> LoadedSolver:
+    after = solver.settings.postprocessor
+    if after is None:
+        return replace(solver, kind=_bound(solver.kind, sandbox))
+    from assay.solvers.postprocess import postprocess
+
+    return replace(solver, kind=_bound(solver.kind, sandbox), fan_out=partial(postprocess, after, sandbox=sandbox))
+
+
+def _bound_scorer(scorer: LoadedScorer, sandbox: object) -> LoadedScorer:
+    metrics = tuple(replace(metric, kind=_bound(metric.kind, sandbox)) for metric in scorer.metrics)
+    return replace(scorer, kind=_bound(scorer.kind, sandbox), metrics=metrics)
+
+
+def _bound(kind: Kind, sandbox: object) -> Kind:
+    return replace(kind, function=partial(kind.function, sandbox=sandbox)) if kind.code else kind

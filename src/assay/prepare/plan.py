@@ -1,0 +1,259 @@
+"""From a task file and options to a run that can start: everything is checked before anything is done."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import orjson
+
+from assay.datasets.open import Subsampling, fingerprint, first_rows
+from assay.errors import NotGenerated, Place, Problem, SpecError
+from assay.prepare.columns import absent_problems, answer_problems, column_problems
+from assay.prepare.model_references import model_keys
+from assay.prepare.no_samples import no_dataset
+from assay.prepare.permission import CALL_S, CodeOptions, code_problems, require_permission
+from assay.prepare.recipes import Make, Results, materialized
+from assay.prepare.result_datasets import side_by_side
+from assay.registry import Registry
+from assay.spec import LoadedDataset, LoadedTask, load_dataset, load_task
+from assay.spec.definitions import NOTHING, Definitions
+from assay.spec.source import problem_in
+from assay.spec.task import Trials
+from assay.summary.actions import action_problems
+from assay.version import __version__
+
+if TYPE_CHECKING:
+    from assay.models.connect import Connection
+
+CachePolicy = Literal["reuse", "update", "no-cache"]
+"""Whether replies that were paid for earlier are used."""
+ModelReference = str | Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a person may say about a run beside its file; a `repeat` is the same run asked anew.
+
+    A `keyless` plan asks nothing and needs no provider's key.
+    """
+
+    model: ModelReference | None = None
+    dataset: Path | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    limit: int | None = None
+    seed: int = 0
+    store: str | None = None
+    fresh: bool = False
+    allow_outside: bool = False
+    max_cost: Decimal | None = None
+    max_concurrency: int | None = None
+    cache_policy: CachePolicy = "reuse"
+    subsampling: Subsampling = "head"
+    repeat: int = 0
+    keyless: bool = False
+    allow_code: bool = False
+    trust_code: bool = False
+    code_timeout: float = CALL_S
+
+    @property
+    def code(self) -> CodeOptions:
+        """What is said about user code."""
+        return CodeOptions(allow_code=self.allow_code, trust_code=self.trust_code, code_timeout=self.code_timeout)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A task that is ready to run, and the digest of all that decides its result."""
+
+    loaded: LoadedTask
+    dataset: LoadedDataset
+    options: Options
+    connections: Mapping[str | None, Connection]
+    spec: Mapping[str, Any]
+    identity: str
+
+    @property
+    def model_name(self) -> str | None:
+        """The model that answers, as people call it."""
+        return self.connections[None].name if None in self.connections else None
+
+    @property
+    def is_live(self) -> bool:
+        """Does the task ask a model, to answer or to judge?"""
+        solver = self.loaded.solver
+        return (solver is not None and solver.kind.live) or any(s.kind.live for s in self.loaded.scorers)
+
+    @property
+    def trials(self) -> Trials | None:
+        """How often every sample is answered, and how its scores become one; None for once."""
+        return self.loaded.task.definition.trials
+
+    @property
+    def jail(self) -> Path | None:
+        """The folder that data files may not leave; None when they may."""
+        return _jail(self.loaded, self.options)
+
+
+def _jail(loaded: LoadedTask, options: Options) -> Path | None:
+    """A data file named on the command line may lie anywhere: the person asked for it."""
+    return None if options.allow_outside or options.dataset is not None else loaded.document.root
+
+
+def inspect_task(
+    path: Path, registry: Registry, options: Options, *, strict: bool
+) -> tuple[LoadedTask, LoadedDataset | None, list[Problem]]:
+    """Load a task and its dataset and find everything wrong with them, columns included."""
+    loaded = load_task(path, registry, config=options.config, strict=strict, allow_outside=options.allow_outside)
+    dataset, problems = inspect_loaded(loaded, registry, options)
+    return loaded, dataset, problems
+
+
+def inspect_loaded(
+    loaded: LoadedTask,
+    registry: Registry,
+    options: Options,
+    results: Results | None = None,
+    make: Make | None = None,
+) -> tuple[LoadedDataset | None, list[Problem]]:
+    """The dataset of a task, and everything wrong with both.
+
+    `results` gives those of other specifications; `make` generates a dataset that is not there yet, which is passed
+    over without it.
+    """
+    problems = [*loaded.problems, *absent_problems(loaded), *answer_problems(loaded), *action_problems(loaded)]
+    problems += code_problems(loaded)
+    dataset = None
+    try:
+        dataset = _dataset(loaded, registry, options, results, make)
+        if dataset is not None:
+            rows = first_rows(dataset.kind, dataset.settings, dataset.folder, root=_jail(loaded, options))
+            if not rows:
+                message = "the dataset has no samples" + (" after its filters" if dataset.settings.filters else "")
+                problems.append(problem_in(loaded.document.sources, message, dataset.place))
+            problems += column_problems(loaded, rows)
+    except SpecError as error:
+        problems += error.problems
+    return dataset, sorted(dict.fromkeys(problems), key=lambda problem: problem.place or Place(""))
+
+
+def _dataset(
+    loaded: LoadedTask, registry: Registry, options: Options, results: Results | None, make: Make | None
+) -> LoadedDataset | None:
+    """Where the samples come from: the command line, several datasets side by side, a result, the task's own."""
+    if options.dataset is not None:
+        given = load_dataset(options.dataset, registry, allow_outside=options.allow_outside)
+        return materialized(given, registry, results, make)
+    if loaded.datasets:
+        parts = [(name, materialized(part, registry, results, make)) for name, part in loaded.datasets]
+        ready = [(name, part) for name, part in parts if part is not None]
+        return side_by_side(ready, root=_jail(loaded, options)) if len(ready) == len(parts) else None
+    if loaded.dataset is not None:
+        return materialized(loaded.dataset, registry, results, make)
+    if loaded.result_of is not None and results is not None:
+        return results(loaded.result_of)
+    if loaded.result_of is not None:
+        message = f'the dataset is the result of the specification "{loaded.result_of}": run both from a run file'
+        raise SpecError(loaded.document.problem(message, ("definition", "dataset")))
+    return None
+
+
+def prepare(path: Path, registry: Registry, options: Options, make: Make | None = None) -> Plan:
+    """Everything a run needs, or a SpecError with all that is wrong; `make` generates a dataset that must be."""
+    loaded = load_task(path, registry, config=options.config, strict=True, allow_outside=options.allow_outside)
+    return prepare_loaded(loaded, registry, options, make=make)
+
+
+def prepare_loaded(
+    loaded: LoadedTask,
+    registry: Registry,
+    options: Options,
+    *,
+    definitions: Definitions = NOTHING,
+    results: Results | None = None,
+    make: Make | None = None,
+) -> Plan:
+    """The same for a task that is loaded; its models are looked up in `definitions` first."""
+    dataset, problems = inspect_loaded(loaded, registry, options, results, make)
+    if problems:
+        raise SpecError(problems)
+    if loaded.evidence is not None:
+        dataset = _no_dataset(loaded, options)
+    if dataset is None and (loaded.dataset is not None or loaded.datasets):
+        raise NotGenerated("the dataset is not generated yet: `assay generate FILE` makes it, and so does `assay run`")
+    if dataset is None:
+        raise SpecError(f'the task "{loaded.task.key}" names no dataset: add one, or give --dataset FILE')
+    connections = _connections(loaded, options, definitions)
+    require_permission(loaded, options.code, connections.values())
+    spec: dict[str, Any] = {
+        "assay": __version__,
+        "task": loaded.resolved,
+        "scorers": [scorer.key for scorer in loaded.scorers],
+        "config": dict(loaded.config),
+        "dataset": {
+            "source": dataset.written,
+            "sha256": fingerprint(dataset.kind, dataset.settings, dataset.folder, root=_jail(loaded, options)),
+            **({"families": True} if dataset.families else {}),
+        },
+        "models": {key or "": connection.identity for key, connection in connections.items()},
+        "limit": options.limit,
+        "seed": options.seed,
+        **({"subsampling": options.subsampling} if options.subsampling != "head" else {}),
+        **({"repeat": options.repeat} if options.repeat else {}),
+    }
+    contents = [scorer.settings.content_digest() for scorer in loaded.scorers]
+    if any(contents):
+        spec["contents"] = contents
+    # names and descriptions may change without changing a number
+    deciding = {**spec, "task": {name: loaded.resolved.get(name) for name in ("key", "definition")}}
+    text = orjson.dumps(deciding, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
+    return Plan(
+        loaded=loaded,
+        dataset=dataset,
+        options=options,
+        connections=connections,
+        spec={**spec, **_kept(loaded)},
+        identity=hashlib.sha256(text).hexdigest(),
+    )
+
+
+def _no_dataset(loaded: LoadedTask, options: Options) -> LoadedDataset:
+    if options.dataset is not None:
+        raise SpecError(f"--dataset {options.dataset}: a system task has no samples, so this would change nothing")
+    return no_dataset(loaded)
+
+
+def _kept(loaded: LoadedTask) -> dict[str, Any]:
+    """What scorers read from files of their own, which may change later; digests of it decide already."""
+    contents = {scorer.key: scorer.settings.content() for scorer in loaded.scorers}
+    sheets = {key: content for key, content in contents.items() if content is not None}
+    return {"sheets": sheets} if sheets else {}
+
+
+def _connections(loaded: LoadedTask, options: Options, definitions: Definitions) -> dict[str | None, Connection]:
+    """The models that the task will ask, found and checked by name; no call is made."""
+    solver = loaded.solver
+    wanted: dict[str | None, ModelReference] = {key: key for key in model_keys(loaded)}
+    if solver is not None and solver.kind.live:
+        if options.model is None:
+            message = f"{solver.kind.name} asks a model: name it with --model, such as --model openai/gpt-5-mini"
+            raise SpecError(problem_in(loaded.document.sources, message, solver.place))
+        wanted[None] = options.model
+    elif options.model is not None:
+        raise SpecError(f"--model {options.model}: the task asks no model to answer, so this would change nothing")
+    if not wanted:
+        return {}
+    from assay.models.connect import connect
+    from assay.models.presets import keyless
+
+    root, environment = loaded.document.root, loaded.document.environment
+    known = keyless(environment) if options.keyless else environment
+    made: dict[ModelReference, Connection] = {}
+    for reference in wanted.values():
+        if reference not in made:
+            made[reference] = connect(reference, root=root, environment=known, definitions=definitions)
+    return {key: made[reference] for key, reference in wanted.items()}

@@ -1,0 +1,216 @@
+"""Datasets that generators make: found where they were put, known by all that decides their rows."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain, product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from assay.datasets.batch import in_batches
+from assay.datasets.open import fingerprint, open_dataset
+from assay.errors import SpecError
+from assay.registry import Registry
+from assay.spec import LoadedDataset, load_dataset
+from assay.spec.dataset import find_dataset
+from assay.spec.generator import (
+    DatasetSampleCombinations,
+    DatasetSamples,
+    EmptyRows,
+    GeneratedDataset,
+    InlineRows,
+)
+
+if TYPE_CHECKING:
+    from assay.models.connect import Connection
+
+VERSION = 1
+"""Part of every digest: raised when generators come to make other rows of the same files."""
+MOST_COMBINATIONS = 10_000_000
+SEPARATOR = "+"
+"""Stands between the ids of the rows that a combination is made of."""
+
+Row = dict[str, Any]
+Results = Callable[[str], LoadedDataset]
+Make = Callable[["Recipe"], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """All that decides the rows of a generated dataset, and the file that holds them."""
+
+    dataset: GeneratedDataset
+    sources: tuple[tuple[str, LoadedDataset], ...]
+    connections: Mapping[str | None, Connection]
+    digest: str
+
+    @property
+    def file(self) -> Path:
+        """Where the rows are, once they are made."""
+        return self.dataset.root / ".assay" / "generated" / f"{self.dataset.key}-{self.digest[:16]}.jsonl"
+
+    @property
+    def about(self) -> Path:
+        """What is kept beside the rows: how they were made, and which failed."""
+        return self.file.with_suffix(".json")
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the rows are there, and none is missing for a reason that may have passed."""
+        if not self.file.is_file() or not self.about.is_file():
+            return False
+        return not any(failed["retryable"] for failed in orjson.loads(self.about.read_bytes())["failed"])
+
+    def rows(self, registry: Registry) -> LoadedDataset:
+        """The rows as a dataset."""
+        made = load_dataset(self.file, registry)
+        assert isinstance(made, LoadedDataset)
+        return replace(made, key=self.dataset.key, families=True)
+
+
+def recipe(dataset: GeneratedDataset, registry: Registry, results: Results | None, make: Make | None) -> Recipe:
+    """What a generated dataset is made of; datasets that it draws on are made first, if `make` can."""
+    sources = tuple(_sources(dataset, registry, results, make))
+    connections = _connections(dataset)
+    root = dataset.root
+    deciding = {
+        "version": VERSION,
+        "generator": dataset.generator.written,
+        "num_samples": dataset.num_samples,
+        "sources": {
+            key: fingerprint(source.kind, source.settings, source.folder, root=root) for key, source in sources
+        },
+        "models": {key or "": connection.identity for key, connection in connections.items()},
+    }
+    text = orjson.dumps(deciding, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
+    return Recipe(dataset=dataset, sources=sources, connections=connections, digest=hashlib.sha256(text).hexdigest())
+
+
+def materialized(
+    dataset: LoadedDataset | GeneratedDataset, registry: Registry, results: Results | None, make: Make | None
+) -> LoadedDataset | None:
+    """The dataset itself, or the rows of a generated one; None when they are not made and `make` is None."""
+    if isinstance(dataset, LoadedDataset):
+        return dataset
+    found = recipe(dataset, registry, results, make)
+    if not found.is_made:
+        if make is None:
+            return None
+        make(found)
+    return found.rows(registry)
+
+
+def _sources(
+    dataset: GeneratedDataset, registry: Registry, results: Results | None, make: Make | None
+) -> Iterator[tuple[str, LoadedDataset]]:
+    """The datasets that the rows come from, by the names they have in them."""
+    source = dataset.generator.source
+    if dataset.result_of is not None:
+        if results is None:
+            message = f'the generator reads the result of "{dataset.result_of}": run both from a run file'
+            raise SpecError(dataset.generator.document.problem(message, ("definition", "dataset")))
+        yield dataset.result_of, results(dataset.result_of)
+        return
+    keys = [source.key] if isinstance(source, DatasetSamples) else []
+    if isinstance(source, DatasetSampleCombinations):
+        keys = source.keys
+    for i, key in enumerate(keys):
+        steps = ("definition", "dataset", *(("keys", i) if len(keys) > 1 else ("key",)))
+        found = _found(dataset, key, registry, steps)
+        ready = materialized(found, registry, results, make)
+        if ready is None:
+            message = f'the dataset "{key}" is not generated yet: `assay generate` makes it'
+            raise SpecError(dataset.generator.document.problem(message, steps))
+        yield key, ready
+
+
+def _found(
+    dataset: GeneratedDataset, key: str, registry: Registry, steps: tuple[str | int, ...]
+) -> LoadedDataset | GeneratedDataset:
+    document = dataset.generator.document
+    try:
+        found, problems, _ = find_dataset(key, dataset.root, registry, dataset.reading)
+    except SpecError as error:
+        raise SpecError(
+            [each if each.place else document.problem(each.message, steps, each.suggestion) for each in error.problems]
+        ) from None
+    if found is None or problems:
+        raise SpecError(problems)
+    return found
+
+
+def _connections(dataset: GeneratedDataset) -> dict[str | None, Connection]:
+    """The models that synthesizers ask; no call is made."""
+    keys = [s.settings.model_key for s in dataset.generator.synthesizers if s.kind.live]
+    if not keys:
+        return {}
+    from assay.models.connect import connect
+
+    environment, definitions = dataset.generator.document.environment, dataset.reading.definitions
+    return {
+        key: connect(key, root=dataset.root, environment=environment, definitions=definitions)
+        for key in dict.fromkeys(map(str, keys))
+    }
+
+
+def source_rows(found: Recipe) -> Iterator[tuple[str, Row]]:
+    """The rows that synthesizers begin with, each with the id that its offspring is named by."""
+    source = found.dataset.generator.source
+    if isinstance(source, EmptyRows):
+        yield from ((str(i), {}) for i in range(source.num_samples))
+    elif isinstance(source, InlineRows):
+        for batch in in_batches(source.samples, "inline samples"):
+            yield from zip(batch.ids, batch.samples, strict=True)
+    elif isinstance(source, DatasetSampleCombinations):
+        yield from _combinations(found, source.random_seed)
+    else:
+        rows = _rows(found.sources[0][1], found.dataset.root)
+        yield from rows if not isinstance(source, DatasetSamples) else _shuffled(rows, source.random_seed)
+
+
+def _rows(dataset: LoadedDataset, root: Path) -> Iterator[tuple[str, Row]]:
+    batches = open_dataset(dataset.kind, dataset.settings, dataset.folder, root=root)
+    return chain.from_iterable(zip(batch.ids, batch.samples, strict=True) for batch in batches)
+
+
+def _shuffled(rows: Iterator[tuple[str, Row]], seed: int | None) -> Iterator[tuple[str, Row]]:
+    if seed is None:
+        yield from rows
+        return
+    every = list(rows)
+    random.Random(seed).shuffle(every)  # noqa: S311 - an order, not a secret
+    yield from every
+
+
+def _combinations(found: Recipe, seed: int | None) -> Iterator[tuple[str, Row]]:
+    """A row of each dataset under its key, for every combination."""
+    names = [name for name, _ in found.sources]
+    tables = [list(_rows(source, found.dataset.root)) for _, source in found.sources]
+    total = 1
+    for table in tables:
+        total *= len(table)
+    if seed is None:
+        picked: Iterator[tuple[tuple[str, Row], ...]] = product(*tables)
+    else:
+        if total > MOST_COMBINATIONS:
+            raise SpecError(f"{total:,} combinations are more than the {MOST_COMBINATIONS:,} that can be shuffled")
+        order = random.Random(seed).sample(range(total), total)  # noqa: S311 - an order, not a secret
+        picked = (_nth(tables, number) for number in order)
+    for rows in picked:
+        yield (
+            SEPARATOR.join(row_id for row_id, _ in rows),
+            {name: row for name, (_, row) in zip(names, rows, strict=True)},
+        )
+
+
+def _nth(tables: list[list[tuple[str, Row]]], number: int) -> tuple[tuple[str, Row], ...]:
+    places = []
+    for table in reversed(tables):
+        number, place = divmod(number, len(table))
+        places.append(table[place])
+    return tuple(reversed(places))

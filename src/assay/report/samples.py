@@ -1,0 +1,147 @@
+"""One sample on a terminal: its fields, answer, scores, votes and failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import wrap
+from typing import Any
+
+import orjson
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from assay.report.table import Trimmed
+from assay.store.decoder import Sample
+from assay.text import clean, shortened
+
+ANSWERED, SCORED, FAILED = "cyan", "green", "yellow"
+
+DEEPER = " " * 6
+"""Set before every line but the first of a text."""
+
+
+VOTES = "votes"
+"""The metadata of a rubric's score that has a table of its own."""
+
+
+def print_sample(terminal: Console, entry: Sample, hidden: str | None, *, full: bool) -> None:
+    """Print a sample at a glance, or in full with its conversation and votes."""
+
+    for line, style in _all_lines(entry, hidden) if full else _lines(entry, hidden):
+        if not isinstance(line, str):
+            terminal.print(Trimmed(Padding(line, (0, 0, 0, 6))), style=style)
+            continue
+        # why something failed is never cut: that is what people come for
+        for part in _wrapped(clean(line), terminal.width) if style == FAILED else [line]:
+            width = None if full or style == FAILED else terminal.width
+            terminal.print(Text(clean(part, width=width), style=style), soft_wrap=True)
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+
+    return wrap(line, width, subsequent_indent=DEEPER)
+
+
+def _lines(entry: Sample, hidden: str | None) -> Iterator[tuple[str, str]]:
+    """A sample at a glance: a line for each thing, each with its style."""
+    yield _title(entry), "bold"
+    for name, value in _fields(entry, hidden):
+        yield f"  {name}: {_said(value)}", ""
+    if entry.output is not None:
+        yield f"  → {entry.output}", ANSWERED
+    for key, score in entry.scores.items():
+        said = ", ".join(f"{k} {_said(v)}" for k, v in {**score.values, **score.metadata}.items() if k != VOTES)
+        yield f"  {key}: {said}", SCORED
+    for failure in _failures(entry):
+        yield from _block("  ", failure, FAILED)
+
+
+def _all_lines(entry: Sample, hidden: str | None) -> Iterator[tuple[str | Table, str]]:
+    """A sample in full: texts with their line breaks, and the conversation that led to the answer."""
+    yield _title(entry), "bold"
+    for name, value in _fields(entry, hidden):
+        yield from _block(f"  {name}: ", _said(value), "")
+    for name, text in _conversation(entry):
+        yield from _block(f"  [{name}] ", text, "dim")
+    if entry.output is not None:
+        yield from _block("  → ", entry.output, ANSWERED)
+    for key, score in entry.scores.items():
+        yield f"  {key}:", SCORED
+        for name, value in {**score.values, **score.metadata}.items():
+            if name == VOTES and isinstance(value, dict):
+                yield f"    {name}:", SCORED
+                yield _votes(value), SCORED
+            else:
+                yield from _block(f"    {name}: ", _said(value), SCORED)
+    for failure in _failures(entry):
+        yield from _block("  ", failure, FAILED)
+
+
+def _fields(entry: Sample, hidden: str | None) -> Iterator[tuple[str, Any]]:
+    """The fields of the sample, without those that are shown already: its id, and the answer that it holds."""
+    shown = {"sample_id": entry.sample_id, **({} if hidden is None else {hidden: entry.output})}
+    for name, value in entry.sample.items():
+        if name not in shown or str(value) != shown[name]:
+            yield name, value
+
+
+def _votes(votes: dict[str, list[dict[str, Any]]]) -> Table:
+    """Who said what of which criterion, and why."""
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("criterion", "judge", "vote"):
+        table.add_column(title, no_wrap=True)
+    table.add_column("reason", overflow="fold")
+    for criterion, cast in votes.items():
+        for vote in cast:
+            names = (
+                shortened(criterion, 16),
+                shortened(str(vote.get("judge_id", "")), 16),
+                clean(_vote(vote), width=16),
+            )
+            table.add_row(*map(Text, names), Text(clean(str(vote.get("reason") or ""))))
+    return table
+
+
+def _vote(vote: dict[str, Any]) -> str:
+    """A vote in a word: the verdict, the label of the option, or why there is none."""
+    if vote.get("error"):
+        return f"failed ({vote['error']})"
+    return str(vote.get("verdict") or vote.get("selected_label") or ("abstained" if vote.get("na") else "—"))
+
+
+def _block(head: str, text: str, style: str) -> Iterator[tuple[str, str]]:
+    """A text of several lines, all after the first set in: none can be taken for one of ours."""
+    first, *rest = text.splitlines() or [""]
+    yield f"{head}{first}", style
+    yield from ((f"{DEEPER}{line}", style) for line in rest)
+
+
+def _title(entry: Sample) -> str:
+    return f"sample {entry.sample_id}" + (f" (trial {entry.trial})" if entry.trial else "")
+
+
+def _conversation(entry: Sample) -> Iterator[tuple[str, str]]:
+    """Who said what, up to the answer."""
+    items = list(entry.trace or [])
+    if items and items[-1].get("role") == "assistant" and items[-1].get("content") == entry.output:
+        items.pop()
+    for item in items:
+        role = item.get("role")
+        if role is not None and set(item) <= {"type", "role", "content"}:
+            yield str(role), _said(item.get("content"))
+        else:
+            yield str(role or item.get("type", "item")), _said({k: v for k, v in item.items() if k != "type"})
+
+
+def _failures(entry: Sample) -> Iterator[str]:
+    for named in entry.failures:
+        where = f" in {named.scorer}" if named.scorer else ""
+        yield f"failed ({named.failure.kind}){where}: {named.failure.detail}"
+
+
+def _said(value: Any) -> str:
+    """Text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

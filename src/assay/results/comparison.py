@@ -1,0 +1,108 @@
+"""Differences between runs over the samples that they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.results.display import render
+from assay.stats.paired import Paired, Verdict
+from assay.types import MetricValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedRun:
+    """A run and the letter that stands for it in a comparison; A is the baseline."""
+
+    letter: str
+    run: str
+    task: str
+    model: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    """Which samples two runs share: by id and content."""
+
+    letter: str
+    n_common: int
+    only_before: tuple[str, ...] = ()
+    only_after: tuple[str, ...] = ()
+    other_content: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flip:
+    """A sample whose number changed."""
+
+    sample_id: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """The difference in one group or criterion; its chance is adjusted for the length of the table."""
+
+    name: str
+    found: Paired
+    p_adjusted: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """One number of a run beside the same number of the baseline; `apart` is the verdict without a margin."""
+
+    letter: str
+    address: str
+    before: MetricValue
+    after: MetricValue
+    found: Paired
+    p_adjusted: float | None
+    verdict: Verdict
+    n_to_decide: int | None
+    flips: tuple[Flip, ...]
+    failed_before: int = 0
+    failed_after: int = 0
+    groups: tuple[Part, ...] = ()
+    criteria: tuple[Part, ...] = ()
+    in_points: bool = True
+    apart: Verdict = "no clear difference"
+
+    @property
+    def n_changed(self) -> int:
+        """How many samples have another number."""
+        return self.found.wins + self.found.losses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Comparison:
+    """Runs beside a baseline: `compared` holds a difference a number and run, with a verdict in words."""
+
+    runs: tuple[NamedRun, ...]
+    matching: tuple[Matching, ...]
+    compared: tuple[Compared, ...]
+    level: float = 0.95
+    margin: float | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def is_worse(self) -> bool:
+        """Is a run clearly worse than the baseline in any number?"""
+        return any(each.verdict == "worse" for each in self.compared)
+
+    def __getitem__(self, address: str) -> Compared:
+        """The first comparison of a number, by its address or the end of it."""
+        for each in self.compared:
+            if each.address == address or each.address.endswith(f"/{address}"):
+                return each
+        raise KeyError(address)
+
+    def __repr__(self) -> str:
+        """The table that `assay compare` prints."""
+        return str(render(self, "text"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object that `assay compare --json` prints."""
+        document: dict[str, Any] = render(self, "json")
+        return document

@@ -1,0 +1,65 @@
+"""What a run would do and cost, before anything is paid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from assay.types import CallPurpose
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRange:
+    """An estimate of tokens with lower and upper bounds."""
+
+    low: float
+    expected: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEstimate:
+    """What one model would be asked for one purpose; money is None where the price is unknown."""
+
+    model: str
+    purpose: CallPurpose
+    calls: int
+    cached: int
+    tokens_in: TokenRange
+    tokens_out: TokenRange
+    cost_usd: tuple[Decimal, Decimal, Decimal] | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedPrecision:
+    """What so many samples can show: a share to within `half_width` at worst, and a `difference` between two runs.
+
+    The difference is found four times out of five, if the share `flips` of the samples changes; None when there are
+    too few samples to find any.
+    """
+
+    n_samples: int
+    half_width: float
+    difference: float | None
+    flips: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A run before it starts: cells done and left, each model's share of the work, and what its numbers can show."""
+
+    task: str
+    n_cells: int
+    n_done: int
+    models: tuple[ModelEstimate, ...]
+    stale: tuple[str, ...]
+    precision: ExpectedPrecision | None = None
+
+    @property
+    def cost_usd(self) -> tuple[Decimal, Decimal, Decimal] | None:
+        """Low, expected and high; None where any price is unknown."""
+        costs = [model.cost_usd for model in self.models]
+        if any(cost is None for cost in costs):
+            return None
+        return tuple(sum((c[i] for c in costs if c is not None), Decimal(0)) for i in range(3))  # type: ignore[return-value]

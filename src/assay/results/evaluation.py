@@ -1,0 +1,66 @@
+"""What an evaluation gives: its specifications with their runs, how they vary, and what policies say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.results.run import RunReport
+from assay.types import MetricValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyVerdict:
+    """Whether one rule of a policy holds of the numbers, and why."""
+
+    key: str
+    rule: str
+    passed: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """How a value varied over repeated runs; undefined ones are left out of it, `n` counts the others."""
+
+    mean: float | None
+    std_dev: float | None
+    min: float | None
+    max: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeatability:
+    """The same specification run several times: the spread of each value, and the share of samples scored alike."""
+
+    runs: tuple[str, ...]
+    values: Mapping[str, Spread]
+    agreement: Mapping[str, MetricValue]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpecificationReport:
+    """What came of one specification of an evaluation: its run, or why there is none.
+
+    One that `repeats` another shows that one's run, and how it varies.
+    """
+
+    key: str
+    task: str
+    model: str | None = None
+    report: RunReport | None = None
+    error: str | None = None
+    policies: tuple[PolicyVerdict, ...] = ()
+    repeatability: Repeatability | None = None
+    repeats: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationReport:
+    """All specifications of an evaluation, and what its policies say of them."""
+
+    key: str
+    display_name: str
+    specifications: tuple[SpecificationReport, ...]
+    policies: tuple[PolicyVerdict, ...] = ()

@@ -1,0 +1,36 @@
+"""How many samples a comparison needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from assay.results.display import render
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """One way to compare two runs: what it takes to find a difference; `solved` names the number that was computed."""
+
+    paired: bool
+    assumption: str
+    n: int | None
+    effect: float | None
+    power: float
+    solved: str
+    in_points: bool = True
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerPlan:
+    """The ways to compare that were asked about, at one level."""
+
+    planned: tuple[Planned, ...]
+    level: float
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object that `assay power --json` prints."""
+        document: dict[str, Any] = render(self, "json")
+        return document

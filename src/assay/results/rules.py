@@ -1,0 +1,146 @@
+"""Rules about numbers: find a value by its address, say whether it holds. Gates and policies share them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from assay.errors import Problem, SpecError
+from assay.spec.nearest import listing, nearest
+from assay.text import number
+from assay.types import MetricValue
+
+Operator = Literal[">", ">=", "=", "<", "<="]
+On = Literal["point", "bound"]
+
+_SAME = {"==": "=", "≥": ">=", "≤": "<="}
+_RULE = re.compile(
+    r"(?P<address>[^\s>=<≥≤](?:.*?[^\s>=<≥≤])?)\s*(?P<operator>>=|<=|==|[>=<≥≤])\s*(?P<threshold>[^\s>=<]+)\s*"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A demand on one value: its address or the end of it, and what must hold."""
+
+    address: str
+    operator: Operator
+    threshold: float
+
+    def __str__(self) -> str:
+        return f"{self.address} {self.operator} {self.threshold:g}"
+
+
+def parse_rule(text: str) -> Rule:
+    """A rule from text.
+
+    >>> str(parse_rule("accuracy>=0.8"))
+    'accuracy >= 0.8'
+    >>> parse_rule("mean/Error rate < 5%").threshold
+    0.05
+    """
+    found = _RULE.fullmatch(text.strip())
+    threshold = None if found is None else _threshold(found["threshold"])
+    if found is None or threshold is None:
+        raise SpecError(f'"{text}" is not a rule: write one such as "accuracy >= 0.8", with > >= = < or <=')
+    operator = _SAME.get(found["operator"], found["operator"])
+    return Rule(address=found["address"], operator=cast("Operator", operator), threshold=threshold)
+
+
+def _threshold(text: str) -> float | None:
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def find_values(values: Iterable[tuple[str, MetricValue]], suffix: str) -> dict[str, MetricValue]:
+    """The values whose address is the given one, or ends in it after a slash; none where nothing matches.
+
+    >>> found = find_values([("exact/mean/accuracy", MetricValue(value=1.0, n=3))], "accuracy")
+    >>> list(found)
+    ['exact/mean/accuracy']
+    """
+    every = list(values)
+    exact = {address: value for address, value in every if address == suffix}
+    return exact or {address: value for address, value in every if address.endswith(f"/{suffix}")}
+
+
+def one_value(values: Mapping[str, MetricValue], suffix: str) -> tuple[str, MetricValue]:
+    """The one value that a suffix means; a SpecError with the candidates, or the nearest name, otherwise."""
+    address = one_address(values, suffix)
+    return address, values[address]
+
+
+def find_addresses(addresses: Iterable[str], suffix: str) -> list[str]:
+    """The addresses that a suffix may mean: itself, or all that end in it after a slash.
+
+    >>> find_addresses(["exact/mean/accuracy", "exact/mean/f1"], "accuracy")
+    ['exact/mean/accuracy']
+    """
+    every = list(addresses)
+    return [suffix] if suffix in every else [address for address in every if address.endswith(f"/{suffix}")]
+
+
+def one_address(addresses: Iterable[str], suffix: str) -> str:
+    """The one address that a suffix means."""
+    every = list(addresses)
+    found = find_addresses(every, suffix)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise SpecError(f'"{suffix}" could be any of: {", ".join(found)}')
+    ends = {"/".join(parts[i:]) for address in every for parts in [address.split("/")] for i in range(len(parts))}
+    near = nearest(suffix, sorted(ends))
+    there = "" if near else f"; there are: {listing(every)}"
+    raise SpecError(Problem(message=f'there is no value "{suffix}"{there}', suggestion=near))
+
+
+def holds(value: MetricValue, operator: Operator, threshold: float, *, on: On = "point") -> tuple[bool, str]:
+    """Whether a value satisfies a rule, and why; an undefined one never does.
+
+    `on="bound"` takes the end of the interval that is worse for the operator: the low one for `>`, the high one
+    for `<`, and for `=` both.
+
+    >>> holds(MetricValue(value=0.75, n=4), ">=", 0.8)
+    (False, '0.750 is not >= 0.8')
+    """
+    if value.value is None:
+        return False, f"undefined: {value.reason or 'no reason is known'}"
+    if on == "point":
+        return _compared((value.value,), operator, threshold, number(value.value))
+    interval = value.interval
+    ends = _worse(value, operator)
+    if interval is None or None in ends:
+        why = interval.caveat if interval is not None and interval.caveat else "the value has no interval"
+        return False, f"{number(value.value)} has no bound to go by: {why}"
+    known = tuple(end for end in ends if end is not None)
+    which = {">": "low end", "<": "high end", "=": "interval"}[operator[0]]
+    shown = " to ".join(number(end) for end in known)
+    return _compared(known, operator, threshold, f"{shown} ({which} of {number(value.value)})")
+
+
+def _worse(value: MetricValue, operator: Operator) -> tuple[float | None, ...]:
+    interval = value.interval
+    if interval is None:
+        return (None,)
+    return {">": (interval.low,), "<": (interval.high,), "=": (interval.low, interval.high)}[operator[0]]
+
+
+def _compared(ends: tuple[float, ...], operator: Operator, threshold: float, shown: str) -> tuple[bool, str]:
+    satisfied = all(_satisfies(end, operator, threshold) for end in ends)
+    return satisfied, f"{shown} is {'' if satisfied else 'not '}{operator} {threshold:g}"
+
+
+def _satisfies(end: float, operator: Operator, threshold: float) -> bool:
+    # sums of floats miss a round threshold by their last digit: 0.1 + 0.2 is 0.3 to whoever wrote the rule
+    equal = math.isclose(end, threshold, rel_tol=1e-12, abs_tol=1e-12)
+    if operator == "=":
+        return equal
+    if operator in (">=", "<=") and equal:
+        return True
+    return not equal and (end > threshold if operator[0] == ">" else end < threshold)

@@ -1,0 +1,1 @@
+"""Executes a plan: pipeline, reply cache, budget, writer, resume, progress, estimate."""

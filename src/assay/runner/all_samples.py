@@ -1,0 +1,59 @@
+"""Scorers that see all samples of a run at once: they speak when every sample has its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby, islice
+
+import orjson
+
+from assay.runner.writer import Recorder
+from assay.spec import LoadedScorer
+from assay.store import sample_rows as evidence
+from assay.store.sample_rows import StoredSample
+from assay.store.store import Store
+from assay.types import Rows, Trace
+
+
+def score_whole(store: Store, run_no: int, scorers: Sequence[LoadedScorer]) -> None:
+    """Let those scorers say, anew, what they think of every answered sample; each trial is a run of its own."""
+    slots = [slot for slot, scorer in enumerate(scorers, start=1) if scorer.kind.whole]
+    if not slots:
+        return
+    with store.begin() as connection:
+        for slot in slots:
+            evidence.drop_scores(connection, run_no, slot)
+    recorder = Recorder(store, run_no, scorers)
+    answered = sorted(answered_samples(store, run_no), key=lambda sample: sample.trial)
+    for _, samples in groupby(answered, key=lambda sample: sample.trial):
+        recorder.rescore(stored_rows(list(samples)), slots)
+
+
+def answered_samples(store: Store, run_no: int) -> Iterable[StoredSample]:
+    """The samples of a run that got an answer; the others stay failed whatever scores them."""
+    return (sample for sample in evidence.stored_samples(store, run_no) if 0 not in sample.failures)
+
+
+def in_pages(samples: Iterable[StoredSample]) -> Iterable[list[StoredSample]]:
+    """Samples in groups of a size that fits into memory."""
+    left = iter(samples)
+    while group := list(islice(left, evidence.PAGE)):
+        yield group
+
+
+def stored_rows(group: Sequence[StoredSample]) -> Rows:
+    """Stored samples as a batch that can be scored."""
+    has_answers = any(sample.output is not None for sample in group)
+    return Rows(
+        positions=[sample.position for sample in group],
+        ids=[sample.sample_id for sample in group],
+        samples=[orjson.loads(sample.input) for sample in group],
+        answers=[sample.output or "" for sample in group] if has_answers else None,
+        traces=[_trace(sample) for sample in group] if has_answers else None,
+    )
+
+
+def _trace(sample: StoredSample) -> Trace:
+    if sample.trace is not None:
+        return Trace(tuple(orjson.loads(sample.trace)))
+    return Trace(({"type": "message", "role": "assistant", "content": sample.output or ""},))

@@ -1,0 +1,155 @@
+"""The unit of a live run: one sample of one trial, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple
+
+import orjson
+
+from assay.models.cache_key import canonical
+from assay.models.client import Client
+from assay.runner.writer import Solved
+from assay.spec import LoadedScorer, LoadedSolver
+from assay.types import Failure, Outcome, Reply, Request, Rows, Sampling, Trace
+
+_NOBODY = Trace(())
+_SAMPLING = tuple(entry.name for entry in fields(Sampling))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One sample of one trial; `done` when an earlier process has finished it."""
+
+    position: int
+    trial: int
+    sample_id: str
+    sample: Mapping[str, Any]
+    text: str
+    done: bool = False
+
+
+class Call(NamedTuple):
+    """A call that a cell made: its key, whether it was paid for before, whether the answer was cut at its limit."""
+
+    key: bytes
+    cached: bool
+    cut: bool = False
+
+
+@dataclass(slots=True)
+class Answered:
+    """A cell with all that came of it; of the rows that a postprocessor makes of a cell, one is the `first`."""
+
+    cell: Cell
+    calls: list[Call]
+    answer: str | None = None
+    trace: Trace = _NOBODY
+    failure: Failure | None = None
+    judged: dict[int, Outcome] = field(default_factory=dict)
+    first: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What the engine needs to know: the task's parts, the models and their defaults by key, and how wide to go."""
+
+    solver: LoadedSolver | None
+    scorers: Sequence[LoadedScorer]
+    clients: Mapping[str | None, Client]
+    sampling: Mapping[str | None, Sampling | None]
+    width: int
+
+
+_WITHIN_BITS = 16
+"""Twins within one sample are fewer than 65,536; the bits above them tell samples apart."""
+_TRIAL_BITS = 16
+"""Trials are fewer than 65,536; the bits above them tell apart how often a judge was asked before."""
+
+
+class CountedOnly(Exception):
+    """Ends a solver after its first question when counting it is all that is wanted."""
+
+
+class Occurrences:
+    """Numbers identical questions in the order of the samples, so that each random answer has a key of its own."""
+
+    def __init__(self) -> None:
+        self._seen: dict[int, int] = {}
+
+    def number(self, request: Request) -> int:
+        """How many identical questions came before; always 0 when the answer is not random."""
+        if request.sampling.temperature == 0:
+            return 0
+        digest = hash(canonical(request))
+        n = self._seen.get(digest, 0)
+        self._seen[digest] = n + 1
+        return n
+
+
+class CellAsk:
+    """How one cell reaches the models: adds their defaults, its trial and occurrence, and notes the calls."""
+
+    def __init__(self, work: Work, occurrences: Occurrences, cell: Cell) -> None:
+        self._work = work
+        self._occurrences = occurrences
+        self._occurrence: int | None = None
+        self._cell = cell
+        self.calls: list[Call] = []
+
+    async def __call__(self, request: Request, model: str | None = None) -> Reply:
+        default = self._work.sampling[model]
+        repeat = self._cell.trial + (request.repeat << _TRIAL_BITS)
+        if default is not None or repeat:
+            request = replace(request, sampling=completed(request.sampling, default), repeat=repeat)
+        if self._occurrence is None:
+            self._occurrence = self._occurrences.number(request)
+        if self._cell.done:
+            raise CountedOnly
+        if self._occurrence:
+            # a solver numbers the twins within one sample; here come those of other samples
+            request = replace(request, occurrence=(self._occurrence << _WITHIN_BITS) + request.occurrence)
+        reply = await self._work.clients[model].ask(request)
+        cut = reply.finish_reason == "length" and request.purpose == "answer"
+        self.calls.append(Call(reply.key, reply.cached, cut))
+        return reply
+
+
+def completed(asked: Sampling, default: Sampling | None) -> Sampling:
+    """What the task asks for, and the model's own defaults where it is silent.
+
+    >>> completed(Sampling(temperature=0.0), Sampling(temperature=1.0, max_tokens=9)).max_tokens
+    9
+    """
+    if default is None:
+        return asked
+    filled = {name: getattr(default, name) for name in _SAMPLING if getattr(asked, name) is None}
+    return replace(asked, **filled)
+
+
+def solved_batch(group: Sequence[Answered], slots: Sequence[int], *, has_solver: bool) -> Solved:
+    """Answered cells as a batch, ready to be scored and committed; `slots` are those of the judges."""
+    cells = [answered.cell for answered in group]
+    nothing = Failure(stage="score", kind="abstained", detail="there is no answer to judge")
+    return Solved(
+        rows=Rows(
+            positions=[cell.position for cell in cells],
+            ids=[cell.sample_id for cell in cells],
+            samples=[cell.sample for cell in cells],
+            answers=[answered.answer or "" for answered in group] if has_solver else None,
+            traces=[answered.trace for answered in group] if has_solver else None,
+        ),
+        inputs=[cell.text for cell in cells],
+        trials=[cell.trial for cell in cells],
+        calls=[_calls_text(answered.calls) for answered in group],
+        failures={place: a.failure for place, a in enumerate(group) if a.failure is not None},
+        judged={slot: [answered.judged.get(slot, nothing) for answered in group] for slot in slots},
+    )
+
+
+def _calls_text(calls: Sequence[Call]) -> str | None:
+    if not calls:
+        return None
+    entries = ({"key": call.key.hex(), "cached": call.cached, **({"cut": True} if call.cut else {})} for call in calls)
+    return orjson.dumps(list(entries)).decode()

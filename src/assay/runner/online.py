@@ -1,0 +1,182 @@
+"""A run that asks models: from the plan to committed rows, in an event loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Coroutine, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from assay.prepare.plan import Plan
+from assay.prepare.seeds import seeded
+from assay.runner.budget import SpendingLimit
+from assay.runner.cell import Cell, Work
+from assay.runner.fan_out import done_cells
+from assay.runner.models import Models
+from assay.runner.offline import batches_of
+from assay.runner.pipeline import Engine
+from assay.runner.progress import Listener, Progress
+from assay.runner.reply_cache import ReplyCache
+from assay.runner.writer import Recorder
+from assay.store import runs
+from assay.store import sample_rows as evidence
+from assay.store.calls import spending
+from assay.store.runs import RunRecord, Status
+from assay.store.store import Store
+from assay.types import Sampling
+
+TICK_S = 0.2
+HEARTBEAT_TICKS = 25
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a live run ended."""
+
+    status: Status
+    cached: int
+    notes: tuple[str, ...]
+
+
+def run_live(plan: Plan, store: Store, record: RunRecord, listener: Listener) -> Ended:
+    """Ask the models about every cell that is not done; what is answered is committed whatever happens."""
+    return in_event_loop(answer_all(plan, store, record, listener))
+
+
+def in_event_loop(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run to the end on the fastest loop there is; Ctrl-C cancels the work and comes back as KeyboardInterrupt."""
+    try:
+        import uvloop
+
+        factory = uvloop.new_event_loop
+    except ImportError:
+        factory = None
+    # what is loaded by now stays: the collector need not look at it again and again. Thousands of replies a second
+    # live for a moment only, so it may come by less often than its defaults make it (a tenth of the CPU otherwise)
+    usual = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+    try:
+        with asyncio.Runner(loop_factory=factory) as runner:
+            return runner.run(work)
+    finally:
+        gc.set_threshold(*usual)
+        gc.unfreeze()
+
+
+async def answer_all(
+    plan: Plan, store: Store, record: RunRecord, listener: Listener, purse: SpendingLimit | None = None
+) -> Ended:
+    """The same in an event loop that runs already; several runs may pay from one purse."""
+    evidence.drop_retryable(store, record.no, fanout=plan.loaded.fan_out)
+    options = plan.options
+    # an unfinished run keeps what it paid for, even when it was told not to trust older replies
+    memory = ReplyCache(store, record.no, "update" if options.fresh else options.cache_policy)
+    if purse is None and options.max_cost is not None:
+        purse = SpendingLimit(options.max_cost)
+    if purse is not None:
+        purse.note_spent(_spent(store, record.no))
+    models = Models(
+        plan.connections,
+        memory,
+        purse=purse,
+        max_concurrency=options.max_concurrency,
+        salt=_salt(plan, record),
+    )
+    done = done_cells(store, record.no, plan.loaded.fan_out)
+    work = Work(
+        solver=plan.loaded.solver,
+        scorers=seeded(plan.loaded.scorers, store),
+        clients={key: policies.client for key, policies in models.by_key.items()},
+        sampling={key: defaults_of(policies.connection.sampling) for key, policies in models.by_key.items()},
+        width=max(1, models.width),
+    )
+    engine = Engine(work, memory, Recorder(store, record.no, plan.loaded.scorers), done=len(done))
+    watching = asyncio.create_task(_watch(engine, models, memory, listener, store, record, plan))
+    try:
+        await engine.run(cells_of(plan, iter(done)))
+    finally:
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+        await models.close()
+        memory.close()
+    return Ended(
+        status="partial" if engine.out_of_budget else "completed",
+        cached=engine.cached,
+        notes=tuple(models.notes()),
+    )
+
+
+def _salt(plan: Plan, record: RunRecord) -> str:
+    """What sets the calls of a run apart from those of others: nothing, its repeat, or itself."""
+    return record.id if plan.options.cache_policy == "no-cache" else repeat_salt(plan)
+
+
+def repeat_salt(plan: Plan) -> str:
+    """What sets the calls of a repeated run apart from those of the first."""
+    return f"repeat {plan.options.repeat}" if plan.options.repeat else ""
+
+
+def defaults_of(sampling: Sampling) -> Sampling | None:
+    """A model's own way of choosing words; None when it has none."""
+    return None if sampling == Sampling() else sampling
+
+
+def _spent(store: Store, run_no: int) -> Decimal:
+    return sum((spent.cost_usd or Decimal(0) for spent in spending(store, run_no)), Decimal(0))
+
+
+def cells_of(plan: Plan, done: Iterator[int]) -> Iterator[Cell]:
+    """Every sample, as often as there are trials, in order; those that are done are marked."""
+    trials = plan.trials.num_trials if plan.trials is not None else 1
+    next_done = next(done, None)
+    position = 0
+    for batch in batches_of(plan):
+        for sample_id, sample, text in zip(batch.ids, batch.samples, batch.texts, strict=True):
+            for trial in range(trials):
+                is_done = position == next_done
+                if is_done:
+                    next_done = next(done, None)
+                yield Cell(position=position, trial=trial, sample_id=sample_id, sample=sample, text=text, done=is_done)
+                position += 1
+
+
+async def _watch(
+    engine: Engine,
+    models: Models,
+    memory: ReplyCache,
+    listener: Listener,
+    store: Store,
+    record: RunRecord,
+    plan: Plan,
+) -> None:
+    """Tell the listener how things stand, and the store that we live."""
+    resumed = engine.done
+    total = await asyncio.to_thread(count_cells, plan)
+    tick = 0
+    while True:
+        await asyncio.sleep(TICK_S)
+        tick += 1
+        listener(
+            Progress(
+                done=engine.done,
+                failed=engine.failed,
+                cached=engine.cached,
+                resumed=resumed,
+                total=total,
+                in_flight=models.in_flight,
+                cost_usd=None if memory.unpriced else memory.spent_usd,
+                waiting=models.waiting(asyncio.get_running_loop().time()),
+            )
+        )
+        if tick % HEARTBEAT_TICKS == 0:
+            await asyncio.to_thread(runs.beat, store, record.no)
+
+
+def count_cells(plan: Plan) -> int:
+    """How many cells a plan has: every sample as often as there are trials."""
+    trials = plan.trials.num_trials if plan.trials is not None else 1
+    return trials * sum(len(batch) for batch in batches_of(plan))

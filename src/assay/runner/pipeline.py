@@ -1,0 +1,194 @@
+"""Asking a model about every sample: many at once, each committed soon, nothing lost on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from assay.models.client import CallError
+from assay.runner.budget import BudgetReached
+from assay.runner.cell import Answered, Cell, CellAsk, CountedOnly, Occurrences, Work, solved_batch
+from assay.runner.fan_out import fanned_cell
+from assay.runner.reply_cache import ReplyCache
+from assay.runner.writer import Recorder
+from assay.spec import LoadedScorer
+from assay.types import MAX_FANOUT, Failure, Fanned, Outcome, Rows, Solution
+
+GROUP_ROWS = 500
+GROUP_S = 0.05
+
+
+class Engine:
+    """Runs cells through solver and judges, a bounded number at a time, and commits them in groups."""
+
+    def __init__(self, work: Work, memory: ReplyCache, recorder: Recorder, *, done: int = 0) -> None:
+        self._work = work
+        self._memory = memory
+        self._recorder = recorder
+        self._occurrences = Occurrences()
+        self._finished: list[Answered] = []
+        self._alarm: asyncio.Future[None] | None = None
+        # set while the disk keeps up: workers wait for it rather than pile up answers
+        self._room = asyncio.Event()
+        self._over = False
+        self._judges = {slot: s for slot, s in enumerate(work.scorers, start=1) if s.kind.live}
+        self.done = done
+        self.failed = 0
+        self.cached = 0
+        self.out_of_budget = False
+
+    async def run(self, cells: Iterator[Cell]) -> None:
+        """Finish every cell, or raise what stopped the run; what was answered is committed either way."""
+        workers = [asyncio.create_task(self._worker(cells)) for _ in range(self._work.width)]
+        committing = asyncio.create_task(self._commit_in_groups())
+        try:
+            await _all_done(workers, or_raised=committing)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            self._over = True
+            self._wake()
+            # a commit that has begun is finished, whatever stops the run
+            await committing
+
+    async def _worker(self, cells: Iterator[Cell]) -> None:
+        for cell in cells:
+            if self.out_of_budget:
+                return
+            try:
+                answered = await self._answer(cell)
+            except BudgetReached:
+                self.out_of_budget = True
+                return
+            self._finished += answered
+            if len(self._finished) >= GROUP_ROWS:
+                self._wake()
+                await self._room.wait()
+
+    async def _answer(self, cell: Cell) -> list[Answered]:
+        """The cell with its answer and verdicts; nothing when it was done before and only had to be counted."""
+        ask = CellAsk(self._work, self._occurrences, cell)
+        answered = Answered(cell, ask.calls)
+        rows = Rows(positions=(cell.position,), ids=(cell.sample_id,), samples=(cell.sample,))
+        try:
+            solved = await self._solved(rows, ask)
+            if self._work.solver is not None and self._work.solver.fan_out is not None:
+                rows_of_it = await self._fanned(answered, solved, ask)
+                return [] if cell.done else rows_of_it
+            if isinstance(solved, Failure):
+                answered.failure = solved
+            else:
+                await self._score(answered, solved, ask)
+        except CountedOnly:
+            return []
+        return [] if cell.done else [answered]
+
+    async def _fanned(self, answered: Answered, solved: Rows | Failure, ask: CellAsk) -> list[Answered]:
+        """The rows that the postprocessor makes of an answer, each with verdicts of its own."""
+        solver = self._work.solver
+        assert solver is not None
+        assert solver.fan_out is not None
+        made: Sequence[Fanned] | Failure
+        made = solved if isinstance(solved, Failure) else (await asyncio.to_thread(solver.fan_out, solved))[0]
+        if isinstance(made, Failure):
+            cell = replace(answered.cell, position=answered.cell.position * MAX_FANOUT)
+            return [Answered(cell, answered.calls, failure=made)]
+        rows = fanned_cell(answered, made)
+        await asyncio.gather(*(self._score(row, _row_of(row), ask) for row in rows))
+        return rows
+
+    async def _score(self, answered: Answered, solved: Rows, ask: CellAsk) -> None:
+        """Note the answer, and ask the judges about it."""
+        if solved.answers is not None:
+            answered.answer = solved.answers[0]
+        if solved.traces is not None:
+            answered.trace = solved.traces[0]
+        if self._judges:
+            verdicts = await asyncio.gather(*(_judged(scorer, solved, ask) for scorer in self._judges.values()))
+            answered.judged = dict(zip(self._judges, verdicts, strict=True))
+
+    async def _solved(self, rows: Rows, ask: CellAsk) -> Rows | Failure:
+        """The row with its answer, asked for or recorded."""
+        solver = self._work.solver
+        if solver is None:
+            return rows
+        if not solver.kind.live:
+            recorded: Rows
+            failures: dict[int, Failure]
+            recorded, failures = solver.kind.function(solver.settings, rows)
+            return failures[0] if failures else recorded
+        try:
+            solution: Solution | Failure = await solver.kind.function(solver.settings, rows, ask)
+        except CallError as error:
+            return error.failure
+        if isinstance(solution, Failure):
+            return solution
+        return Rows(
+            positions=rows.positions,
+            ids=rows.ids,
+            samples=rows.samples,
+            answers=(solution.answer,),
+            traces=(solution.trace,),
+        )
+
+    async def _commit_in_groups(self) -> None:
+        """Commit every 50 ms, or as soon as a group is full, until the run is over."""
+        loop = asyncio.get_running_loop()
+        while not self._over:
+            self._alarm = loop.create_future()
+            timer = loop.call_later(GROUP_S, self._wake)
+            await self._alarm
+            timer.cancel()
+            await self._commit()
+        await self._commit()
+
+    def _wake(self) -> None:
+        if self._alarm is not None and not self._alarm.done():
+            self._alarm.set_result(None)
+
+    async def _commit(self) -> None:
+        """Commit what is finished; only then does it count as done."""
+        group, self._finished = self._finished, []
+        self._room.clear()
+        paid = self._memory.hand_over()
+        if not group and not paid:
+            self._room.set()
+            return
+        group.sort(key=lambda answered: answered.cell.position)
+        batch = solved_batch(group, list(self._judges), has_solver=self._work.solver is not None)
+        done = self.done + sum(1 for a in group if a.first)
+        self.failed += await asyncio.to_thread(self._recorder.record, batch, cursor=done, paid=paid)
+        self._memory.committed()
+        self._room.set()
+        self.done = done
+        self.cached += sum(1 for a in group if a.first and a.calls and all(call.cached for call in a.calls))
+
+
+def _row_of(answered: Answered) -> Rows:
+    cell = answered.cell
+    return Rows(
+        positions=(cell.position,),
+        ids=(cell.sample_id,),
+        samples=(cell.sample,),
+        answers=(answered.answer or "",),
+        traces=(answered.trace,),
+    )
+
+
+async def _judged(scorer: LoadedScorer, rows: Rows, ask: CellAsk) -> Outcome:
+    try:
+        outcome: Outcome = await scorer.kind.function(scorer.settings, rows, ask)
+    except CallError as error:
+        return replace(error.failure, stage="score")
+    return outcome
+
+
+async def _all_done(workers: Sequence[asyncio.Task[None]], *, or_raised: asyncio.Task[None]) -> None:
+    """Wait for all workers, but no longer than until one of the tasks raises."""
+    pending: set[asyncio.Task[None]] = {*workers, or_raised}
+    while pending - {or_raised}:
+        done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()

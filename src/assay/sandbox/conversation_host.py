@@ -1,0 +1,228 @@
+"""Conversations as the parent holds them: many at once in a few workers, each question answered here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+import orjson
+
+from assay.sandbox.conversation_worker import STEP
+from assay.sandbox.frames import FrameError, framed
+from assay.sandbox.process import Worker, result_of
+from assay.sandbox.program import CallFailed, Result
+
+TICK_S = 0.1
+MOST_RESTARTS = 3
+Answer = Callable[[list[Any]], Awaitable[Any]]
+"""The reply to a list of items, as plain data."""
+
+
+class _WorkerGone(Exception):
+    """The worker was lost while it held this conversation; `blamed` when another one is known to have done it."""
+
+    def __init__(self, detail: str, *, blamed: bool) -> None:
+        super().__init__(detail)
+        self.blamed = blamed
+
+
+class _Held:
+    """A conversation in a worker; `silent_s` is how long its code has had the word."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.result: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self.asking: set[asyncio.Task[None]] = set()
+        self.silent_s = 0.0
+
+    def fail(self, error: BaseException) -> None:
+        if not self.result.done():
+            self.result.set_exception(error)
+
+
+class Talk:
+    """A worker that holds conversations, on the event loop of the run."""
+
+    def __init__(self, worker: Worker, most_s: float) -> None:
+        self._worker = worker
+        self._most_s = most_s
+        self._loop = asyncio.get_running_loop()
+        self._held: dict[int, _Held] = {}
+        self._next = 1
+        self._rest = b""
+        self.lost = False
+        self.tainted = False
+        self._loop.add_reader(worker.origin, self._readable)
+        self._ticking = self._loop.create_task(self._watch())
+
+    @property
+    def load(self) -> int:
+        """How many conversations are held here."""
+        return len(self._held)
+
+    async def converse(self, row: Any, answer: Answer) -> Result:
+        """One conversation to its end; whatever answering raises ends it, and is raised here."""
+        number, held = self._next, _Held(answer)
+        self._next += 1
+        self._held[number] = held
+        self._send({"start": number, "row": row})
+        try:
+            return await held.result
+        except _WorkerGone:
+            # what was asked is paid for: the answers are remembered when it is asked again
+            await asyncio.gather(*held.asking, return_exceptions=True)
+            raise
+        finally:
+            if self._held.pop(number, None) is not None and not self.lost:
+                self._send({"cancel": number})
+            for task in held.asking:
+                task.cancel()
+            if self.tainted and not self._held and not self.lost:
+                self.end()
+
+    def end(self) -> None:
+        """End the worker, and with it whatever is held here."""
+        self.lost = True
+        self._ticking.cancel()
+        if not self._loop.is_closed():
+            self._loop.remove_reader(self._worker.origin)
+            self._loop.remove_writer(self._worker.to)
+        self._worker.end()
+
+    def _send(self, message: Any) -> None:
+        idle = not self._rest
+        self._rest += framed(orjson.dumps(message, default=str, option=orjson.OPT_NON_STR_KEYS))
+        if idle:
+            self._loop.add_writer(self._worker.to, self._writable)
+
+    def _writable(self) -> None:
+        try:
+            self._rest = bytes(self._worker.write(memoryview(self._rest)))
+        except FrameError as error:
+            self._gone(str(error))
+            return
+        if not self._rest:
+            self._loop.remove_writer(self._worker.to)
+
+    def _readable(self) -> None:
+        try:
+            for message in self._worker.read():
+                self._received(message)
+        except FrameError as error:
+            self._gone(str(error))
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            self._gone("the worker sent what is no result")
+
+    def _received(self, message: Any) -> None:
+        if "ask" in message:
+            held = self._held.get(message["ask"])
+            if held is not None:
+                asking = self._ask(message["ask"], held, message["number"], list(message["items"]))
+                task = self._loop.create_task(asking)
+                held.asking.add(task)
+                task.add_done_callback(held.asking.discard)
+            return
+        result = result_of(message["result"])
+        held = self._held.pop(message["end"], None)
+        if held is not None and not held.result.done():
+            held.result.set_result(result)
+
+    async def _ask(self, number: int, held: _Held, question: int, items: list[Any]) -> None:
+        try:
+            reply = await held.answer(items)
+        # whoever began the conversation gets what answering raised, a spent budget as well as a refused call
+        except Exception as error:
+            held.fail(error)
+            return
+        held.silent_s = 0.0
+        if number in self._held and not self.lost:
+            self._send({"answer": number, "number": question, "reply": reply})
+
+    async def _watch(self) -> None:
+        """Count the time that each conversation's code takes; answering does not count, nor does waiting for others."""
+        while True:
+            await asyncio.sleep(TICK_S)
+            running = STEP.unpack_from(self._worker.board)[0]
+            for number, held in list(self._held.items()):
+                if held.asking or running not in (0, number):
+                    continue
+                held.silent_s += TICK_S
+                if held.silent_s <= self._most_s:
+                    continue
+                detail = f"took longer than {self._most_s:g} s"
+                if running == number:
+                    self._gone(detail)
+                    return
+                held.result.set_result(CallFailed(detail))
+                # a thread cannot be ended: the process goes when the others in it are done
+                self.tainted = True
+
+    def _gone(self, detail: str) -> None:
+        """The worker is lost: the conversation whose code was running is to blame, the others begin again."""
+        if self.lost:
+            return
+        running = STEP.unpack_from(self._worker.board)[0]
+        self.end()
+        held, self._held = self._held, {}
+        culprit = running if running in held else next(iter(held)) if len(held) == 1 else None
+        for number, each in held.items():
+            if number == culprit and not each.result.done():
+                each.result.set_result(CallFailed(detail))
+            else:
+                each.fail(_WorkerGone(detail, blamed=culprit is not None))
+
+
+class Talks:
+    """The workers of one program, a few at most; a conversation goes where the fewest are."""
+
+    def __init__(
+        self, start: Callable[[], Coroutine[Any, Any, Worker | CallFailed]], *, most_s: float, width: int
+    ) -> None:
+        self._start = start
+        self._most_s = most_s
+        self._width = width
+        self._talks: list[Talk] = []
+        self._leaving: list[Talk] = []
+        self._starting = asyncio.Lock()
+
+    async def converse(self, row: Any, answer: Answer) -> Result:
+        """One conversation to its end, begun again where another one took its worker down."""
+        lost = 0
+        while True:
+            talk = await self._free()
+            if isinstance(talk, CallFailed):
+                return talk
+            try:
+                return await talk.converse(row, answer)
+            except _WorkerGone as gone:
+                lost += not gone.blamed
+                if lost == MOST_RESTARTS:
+                    return CallFailed(f"{gone}\n  (its process was lost {lost} times)")
+
+    async def _free(self) -> Talk | CallFailed:
+        """The worker with the fewest conversations; another is started while all have some and there is room."""
+        self._forget()
+        least = min(self._talks, key=lambda talk: talk.load, default=None)
+        if least is not None and (least.load == 0 or len(self._talks) >= self._width or self._starting.locked()):
+            return least
+        async with self._starting:
+            self._forget()
+            if len(self._talks) >= self._width:
+                return min(self._talks, key=lambda talk: talk.load)
+            worker = await self._start()
+            if isinstance(worker, CallFailed):
+                return worker
+            self._talks.append(Talk(worker, self._most_s))
+            return self._talks[-1]
+
+    def _forget(self) -> None:
+        """No more conversations for workers that are lost or about to go."""
+        self._leaving = [talk for talk in (*self._leaving, *self._talks) if talk.tainted and not talk.lost]
+        self._talks = [talk for talk in self._talks if not talk.lost and not talk.tainted]
+
+    def end(self) -> None:
+        """End every worker."""
+        for talk in (*self._talks, *self._leaving):
+            if not talk.lost:
+                talk.end()

@@ -1,0 +1,100 @@
+"""What scorers of replies share: the text they look at, rows that fail alone, and the usual metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from assay.errors import SpecError
+from assay.spec.fields import ScorerSpec, Template
+from assay.templates import texts
+from assay.types import Column, Failure, FailureKind, Rows, ScoreColumns
+
+SHARE = (0.0, 1.0)
+STAGE = "score"
+
+
+class ReplyScorer(ScorerSpec):
+    """A scorer that looks at the model's reply."""
+
+    def default_metrics(self) -> list[dict[str, Any]]:
+        """The share of correct samples."""
+        return [{"type": "mean", "field": "is_correct", "name": "accuracy"}]
+
+
+class TextScorer(ReplyScorer):
+    """A scorer of the reply's text, or of `value` in its stead."""
+
+    value: Template | None = None
+
+
+class RowFailureError(Exception):
+    """One row cannot be scored; it becomes a failure, and the others go on."""
+
+    def __init__(self, detail: str, kind: FailureKind = "parse") -> None:
+        self.failure = Failure(stage=STAGE, kind=kind, detail=detail)
+        super().__init__(detail)
+
+
+def needs_answer(settings: ScorerSpec) -> bool:
+    """Whether the scorer can only work in a task whose solver gives a reply."""
+    return isinstance(settings, ReplyScorer) and getattr(settings, "value", None) is None
+
+
+def replies(settings: ScorerSpec, rows: Rows) -> list[str]:
+    """The replies of a batch; a task without a solver has none, which is an error of the file."""
+    if rows.answers is None:
+        raise SpecError(
+            f"{settings.type} looks at the model's reply, but the task has no solver whose output is a reply: "
+            "add a solver, or name what to look at"
+        )
+    return rows.answers if isinstance(rows.answers, list) else list(rows.answers)
+
+
+def looked_at(settings: TextScorer, rows: Rows) -> Column:
+    """The text that is scored: `value` where the file gives one, else the reply."""
+    if settings.value is None:
+        return Column(values=replies(settings, rows))
+    return texts(settings.value, rows, stage=STAGE)
+
+
+def score_columns(
+    values: Mapping[str, list[Any]], metadata: Mapping[str, list[Any]], failures: Mapping[int, Failure]
+) -> ScoreColumns:
+    """The columns of a batch, with nothing in them where a row failed."""
+    return ScoreColumns(
+        values={name: _without(column, failures) for name, column in values.items()},
+        metadata={name: _without(column, failures) for name, column in metadata.items()},
+        failures=dict(sorted(failures.items())),
+    )
+
+
+def _without(column: list[Any], failures: Mapping[int, Failure]) -> list[Any]:
+    if not failures:
+        return column
+    return [None if place in failures else value for place, value in enumerate(column)]
+
+
+def row_by_row(
+    one: Callable[..., Mapping[str, Any]],
+    columns: Sequence[Column],
+    *,
+    values: Iterable[str],
+    metadata: Iterable[str] = (),
+) -> ScoreColumns:
+    """Score each row by itself: `one` takes its value of every column and gives the fields by name."""
+    failures = {place: failure for column in reversed(columns) for place, failure in column.failures.items()}
+    made: list[Mapping[str, Any]] = []
+    for place, given in enumerate(zip(*(column.values for column in columns), strict=True)):
+        fields: Mapping[str, Any] = {}
+        if place not in failures:
+            try:
+                fields = one(*given)
+            except RowFailureError as error:
+                failures[place] = error.failure
+        made.append(fields)
+    return ScoreColumns(
+        values={name: [fields.get(name) for fields in made] for name in values},
+        metadata={name: [fields.get(name) for fields in made] for name in metadata},
+        failures=dict(sorted(failures.items())),
+    )

@@ -1,0 +1,50 @@
+"""`contains`: the reply holds the expected text somewhere."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import field_validator
+
+from assay.registry import Kind
+from assay.scorers.common import SHARE, STAGE, RowFailureError, TextScorer, looked_at, row_by_row
+from assay.spec.fields import Template
+from assay.templates import texts
+from assay.types import Rows, ScoreColumns
+
+
+class Contains(TextScorer):
+    """Whether the substring is part of the text."""
+
+    type: Literal["contains"]
+    substring: Template
+    case_sensitive: bool = True
+
+    @field_validator("substring")
+    @classmethod
+    def _is_something(cls, substring: Template) -> Template:
+        if not substring:
+            raise ValueError("the substring is empty, and so part of every text")
+        return substring
+
+
+def contains(settings: Contains, rows: Rows) -> ScoreColumns:
+    """1.0 where the substring is in the text; an empty substring is in every text, so its row fails."""
+
+    def one(substring: str, text: str) -> dict[str, Any]:
+        if not substring:
+            raise RowFailureError("the substring is empty, and so part of every text")
+        found = substring in text if settings.case_sensitive else substring.casefold() in text.casefold()
+        return {"is_correct": 1.0 if found else 0.0, "substring": substring}
+
+    columns = [texts(settings.substring, rows, stage=STAGE), looked_at(settings, rows)]
+    return row_by_row(one, columns, values=("is_correct",), metadata=("substring",))
+
+
+KIND = Kind(
+    settings=Contains,
+    function=contains,
+    values=("is_correct",),
+    metadata=("substring",),
+    ranges={"is_correct": SHARE},
+)

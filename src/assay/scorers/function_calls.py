@@ -1,0 +1,179 @@
+"""`function_call_coverage`: which of the required function calls a conversation made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import BeforeValidator
+
+from assay.registry import Kind
+from assay.scorers.common import SHARE, STAGE, ReplyScorer, RowFailureError, replies, row_by_row
+from assay.spec.fields import Template
+from assay.templates import has_placeholder, is_constant, lists
+from assay.types import Column, Rows, ScoreColumns
+
+_VALUES = (
+    "all_required_calls_made",
+    "required_calls_coverage",
+    "num_required_calls_made",
+    "num_required_calls_not_made",
+    "num_unrequired_calls",
+    "num_required_calls_total",
+)
+Call = tuple[str, Any]
+ANY_ARGUMENTS: Any = object()
+_WANTED = "expected a list of function names or {name, arguments}, or a template that gives one"
+
+
+def _templates(given: Any) -> Any:
+    """A template, or a list whose texts are templates; what is constant is checked at once."""
+    if isinstance(given, str):
+        if _is_fixed(given):
+            raise ValueError(_WANTED)
+        return Template(given)
+    if not isinstance(given, list):
+        raise ValueError(_WANTED)
+    entries = [_as_template(entry) for entry in given]
+    if all(_is_fixed(entry) for entry in entries):
+        try:
+            required_calls(entries)
+        except RowFailureError as error:
+            raise ValueError(str(error)) from error
+    return entries
+
+
+def _as_template(entry: Any) -> Any:
+    if isinstance(entry, str):
+        return Template(entry)
+    if isinstance(entry, list):
+        return [_as_template(each) for each in entry]
+    if isinstance(entry, dict):
+        return {name: _as_template(each) for name, each in entry.items()}
+    return entry
+
+
+def _is_fixed(entry: Any) -> bool:
+    if isinstance(entry, str):
+        return is_constant(entry) and not has_placeholder(entry)
+    inside = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
+    return all(_is_fixed(each) for each in inside)
+
+
+class FunctionCallCoverage(ReplyScorer):
+    """How many of the required function calls the conversation has; one call counts for one entry."""
+
+    type: Literal["function_call_coverage"]
+    function_calls: Annotated[Any, BeforeValidator(_templates)]
+    mode: Literal["any_order", "in_order"] = "any_order"
+
+    def default_metrics(self) -> list[dict[str, Any]]:
+        """The mean of every value."""
+        return [{"type": "mean", "field": field} for field in _VALUES]
+
+
+def function_call_coverage(settings: FunctionCallCoverage, rows: Rows) -> ScoreColumns:
+    """The coverage of each conversation; a plain reply has called nothing."""
+    answers = replies(settings, rows)
+    made: list[Sequence[Any]] = [()] * len(answers)
+    if rows.traces is not None:
+        made = [trace.function_calls for trace in rows.traces]
+    match = _matched_in_order if settings.mode == "in_order" else _matched_in_any_order
+
+    def one(entries: list[Any], calls: Sequence[Any]) -> dict[str, Any]:
+        required = required_calls(entries)
+        found = match(required, [(str(call.get("name")), _arguments(call.get("arguments"))) for call in calls])
+        total = len(required)
+        return {
+            "all_required_calls_made": 1.0 if found == total else 0.0,
+            "required_calls_coverage": found / total if total else 1.0,
+            "num_required_calls_made": found,
+            "num_required_calls_not_made": total - found,
+            "num_unrequired_calls": len(calls) - found,
+            "num_required_calls_total": total,
+        }
+
+    entries = lists(settings.function_calls, rows, stage=STAGE)
+    return row_by_row(one, [entries, Column(values=made)], values=_VALUES)
+
+
+def required_calls(entries: Sequence[Any]) -> list[Call]:
+    """The entries as names with arguments.
+
+    >>> required_calls([{"name": "f", "arguments": {"x": 1}}])
+    [('f', {'x': 1})]
+    """
+    required: list[Call] = []
+    for number, entry in enumerate(entries, start=1):
+        if isinstance(entry, str) and entry:
+            required.append((entry, ANY_ARGUMENTS))
+        elif (
+            isinstance(entry, Mapping) and isinstance(entry.get("name"), str) and not set(entry) - {"name", "arguments"}
+        ):
+            given = entry.get("arguments")
+            arguments = ANY_ARGUMENTS if given is None else _arguments(given)
+            if arguments is not ANY_ARGUMENTS and not isinstance(arguments, Mapping):
+                raise RowFailureError(f"the arguments of entry {number} are no mapping")
+            required.append((entry["name"], arguments))
+        else:
+            raise RowFailureError(f"entry {number} of function_calls is neither a name nor {{name, arguments}}")
+    return required
+
+
+def _arguments(given: Any) -> Any:
+    """The arguments of a call; JSON text is read, and what is no JSON equals no required arguments."""
+    if not isinstance(given, str):
+        return given
+    try:
+        return orjson.loads(given) if given.strip() else {}
+    except orjson.JSONDecodeError:
+        return given
+
+
+def _fits(required: Call, call: Call) -> bool:
+    if required[0] != call[0]:
+        return False
+    return required[1] is ANY_ARGUMENTS or same_json(required[1], call[1])
+
+
+def same_json(left: Any, right: Any) -> bool:
+    """Equal as JSON: 1 is 1.0, but not true."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(same_json(left[name], right[name]) for name in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same_json, left, right))
+    return bool(left == right)
+
+
+def _matched_in_any_order(required: Sequence[Call], calls: Sequence[Call]) -> int:
+    """One call for one entry; those with arguments choose first, for they can take fewer calls."""
+    free = list(calls)
+    for entry in sorted(required, key=lambda entry: entry[1] is ANY_ARGUMENTS):
+        for place, call in enumerate(free):
+            if _fits(entry, call):
+                del free[place]
+                break
+    return len(calls) - len(free)
+
+
+def _matched_in_order(required: Sequence[Call], calls: Sequence[Call]) -> int:
+    """The most entries that can be found one after the other: their longest common subsequence."""
+    best = [0] * (len(calls) + 1)
+    for entry in required:
+        before = 0
+        for place, call in enumerate(calls, start=1):
+            above = best[place]
+            best[place] = before + 1 if _fits(entry, call) else max(above, best[place - 1])
+            before = above
+    return best[-1]
+
+
+KIND = Kind(
+    settings=FunctionCallCoverage,
+    function=function_call_coverage,
+    values=_VALUES,
+    ranges={"all_required_calls_made": SHARE, "required_calls_coverage": SHARE},
+)

@@ -1,0 +1,85 @@
+"""`model_as_a_judge_classifier`: a judge puts a label on each sample, and some labels mean "correct"."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import ValidationInfo, field_validator
+
+from assay.judging.response_format import choice_form
+from assay.registry import Kind
+from assay.scorers.common import SHARE, STAGE
+from assay.scorers.judge import JudgeScorer, beside, distinct, judged
+from assay.spec.fields import Template
+from assay.templates import values
+from assay.types import Ask, Failure, Rows, Score, ScoreValue
+
+_TRUTH = "ground_truth_label"
+
+
+class JudgeClassifier(JudgeScorer):
+    """A judge chooses one of the declared labels; those in `correct_labels` make the sample correct."""
+
+    type: Literal["model_as_a_judge_classifier"]
+    correct_labels: list[str]
+    incorrect_labels: list[str]
+    ground_truth: Template | None = None
+
+    @field_validator("correct_labels")
+    @classmethod
+    def _distinct(cls, labels: list[str]) -> list[str]:
+        distinct(labels)
+        return labels
+
+    @field_validator("incorrect_labels")
+    @classmethod
+    def _disjoint(cls, labels: list[str], info: ValidationInfo) -> list[str]:
+        correct = info.data.get("correct_labels")
+        distinct(labels, correct or ())
+        if correct == [] and not labels:
+            raise ValueError("there is no label to choose")
+        return labels
+
+    def default_metrics(self) -> list[dict[str, Any]]:
+        """The share of correct samples."""
+        return [{"type": "mean", "field": "is_correct", "name": "accuracy"}]
+
+
+async def judge_classifier(settings: JudgeClassifier, rows: Rows, ask: Ask) -> Score | Failure:
+    """Whether the judge's label is a correct one, and the label in its declared spelling."""
+    truth = _ground_truth(settings, rows)
+    if isinstance(truth, Failure):
+        return truth
+    labels = (*map(str, settings.correct_labels), *map(str, settings.incorrect_labels))
+    verdict = await judged(settings, rows, ask, choice_form(labels))
+    if isinstance(verdict, Failure):
+        return verdict
+    found: dict[str, ScoreValue] = {
+        "is_correct": 1.0 if verdict.value in settings.correct_labels else 0.0,
+        "predicted_label": verdict.value,
+    }
+    if truth is not None:
+        found[_TRUTH] = truth
+    return Score(scorer=settings.type, values=found, metadata={"raw_label": verdict.written, **beside(verdict)})
+
+
+def _ground_truth(settings: JudgeClassifier, rows: Rows) -> str | Failure | None:
+    """The true label as text, None when nobody knows it; found before anything is asked."""
+    if settings.ground_truth is None:
+        known = rows.samples[0].get(_TRUTH)
+    else:
+        column = values(settings.ground_truth, rows, stage=STAGE)
+        if column.failures:
+            return column.failures[0]
+        known = column.values[0]
+    return None if known is None else str(known)
+
+
+KIND = Kind(
+    settings=JudgeClassifier,
+    function=judge_classifier,
+    live=True,
+    values=("is_correct", "predicted_label", _TRUTH),
+    metadata=("raw_label", "reasoning", "confidence"),
+    ranges={"is_correct": SHARE},
+)

@@ -1,0 +1,57 @@
+"""`model_as_a_judge_scorer`: a judge gives each sample a number on a scale."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from assay.judging.response_format import score_form
+from assay.registry import Kind
+from assay.scorers.common import SHARE
+from assay.scorers.judge import JudgeScorer, beside, judged
+from assay.types import Ask, Failure, Rows, Score
+
+
+class JudgeScale(JudgeScorer):
+    """A judge gives a number from `score_min` to `score_max`; the score is its place between them, from 0 to 1."""
+
+    type: Literal["model_as_a_judge_scorer"]
+    score_min: float = Field(default=0, allow_inf_nan=False)
+    score_max: float = Field(default=1, allow_inf_nan=False, validate_default=True)
+
+    @field_validator("score_max")
+    @classmethod
+    def _above_the_least(cls, most: float, info: ValidationInfo) -> float:
+        least = info.data.get("score_min")
+        if least is not None and not 0 < most - least < math.inf:
+            raise ValueError(f"expected a number above score_min ({least:g}), got {most:g}")
+        return most
+
+    def default_metrics(self) -> list[dict[str, Any]]:
+        """The mean score."""
+        return [{"type": "mean", "field": "score", "name": "score_mean"}]
+
+
+async def judge_scale(settings: JudgeScale, rows: Rows, ask: Ask) -> Score | Failure:
+    """The judge's number as a share of the scale; a number outside of it is never moved inside."""
+    low, high = settings.score_min, settings.score_max
+    verdict = await judged(settings, rows, ask, score_form(low, high))
+    if isinstance(verdict, Failure):
+        return verdict
+    return Score(
+        scorer=settings.type,
+        values={"score": (verdict.value - low) / (high - low)},
+        metadata={"raw_score": verdict.value, **beside(verdict)},
+    )
+
+
+KIND = Kind(
+    settings=JudgeScale,
+    function=judge_scale,
+    live=True,
+    values=("score",),
+    metadata=("raw_score", "reasoning", "confidence"),
+    ranges={"score": SHARE},
+)

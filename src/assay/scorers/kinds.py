@@ -1,0 +1,24 @@
+"""The scorers that ship with assay."""
+
+from __future__ import annotations
+
+from assay.registry import LazyKinds
+
+KINDS = LazyKinds(
+    {
+        "string_equals": "assay.scorers.exact",
+        "string_equals_mcqa": "assay.scorers.choice",
+        "contains": "assay.scorers.contains",
+        "regex": "assay.scorers.regex",
+        "numeric_equals": "assay.scorers.numeric",
+        "json_schema": "assay.scorers.schema",
+        "bleu": "assay.scorers.bleu",
+        "function_call_coverage": "assay.scorers.function_calls",
+        "model_as_a_judge_classifier": "assay.scorers.judge_classifier",
+        "model_as_a_judge_scorer": "assay.scorers.judge_scorer",
+        "labeler_via_model": "assay.scorers.labeler",
+        "rubric": "assay.scorers.rubric",
+        "python": "assay.scorers.snippet",
+        "python_all_samples": "assay.scorers.snippet_all",
+    }
+)

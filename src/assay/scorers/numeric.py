@@ -1,0 +1,85 @@
+"""`numeric_equals`: the number in the reply is the expected one."""
+
+from __future__ import annotations
+
+from collections import deque
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, field_validator
+
+from assay.registry import Kind
+from assay.scorers.common import SHARE, STAGE, RowFailureError, TextScorer, looked_at, row_by_row
+from assay.scorers.numbers import last_number
+from assay.scorers.pattern import checked_pattern, compiled, matchable
+from assay.spec.fields import Located, Template
+from assay.templates import texts
+from assay.types import Rows, ScoreColumns
+
+# a reply may hold a number of any size: its difference must not overflow
+_WIDE = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
+_METADATA = ("answer_gt", "answer_pred", "number_found")
+
+
+class NumericEquals(TextScorer):
+    """The last number of the text, or of what `pattern` finds last in it, equals that of the ground truth."""
+
+    type: Literal["numeric_equals"]
+    ground_truth: Template
+    pattern: Located | None = None
+    tolerance: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+
+    @field_validator("pattern")
+    @classmethod
+    def _can_be_run(cls, pattern: Located | None) -> Located | None:
+        if pattern is not None:
+            checked_pattern(pattern)
+        return pattern
+
+
+def numeric_equals(settings: NumericEquals, rows: Rows) -> ScoreColumns:
+    """1.0 where the two numbers differ by no more than the tolerance; an answer without a number is wrong."""
+    tolerance = Decimal(repr(settings.tolerance))
+    pattern = None if settings.pattern is None else str(settings.pattern)
+
+    def one(truth: str, text: str) -> dict[str, Any]:
+        # a ground truth is often the bare number, in which the pattern finds nothing
+        marked = _marked(truth, pattern)
+        expected = last_number(truth if marked is None else marked)
+        if expected is None:
+            raise RowFailureError(f'the ground truth "{truth[:100]}" holds no number')
+        part = _marked(text, pattern)
+        found = None if part is None else last_number(part)
+        return {
+            "is_correct": 1.0 if found is not None and _close(expected, found, tolerance) else 0.0,
+            "answer_gt": str(expected),
+            "answer_pred": None if found is None else str(found),
+            "number_found": found is not None,
+        }
+
+    columns = [texts(settings.ground_truth, rows, stage=STAGE), looked_at(settings, rows)]
+    return row_by_row(one, columns, values=("is_correct",), metadata=_METADATA)
+
+
+def _marked(text: str, pattern: str | None) -> str | None:
+    """What the pattern's last match in the text holds: its first group, or all of it."""
+    if pattern is None:
+        return text
+    last = deque(compiled(pattern).finditer(matchable(text)), maxlen=1)
+    if not last:
+        return None
+    part: str | None = last[0][1] if last[0].re.groups else last[0][0]
+    return part
+
+
+def _close(expected: Decimal, found: Decimal, tolerance: Decimal) -> bool:
+    return expected == found or _WIDE.subtract(expected, found).copy_abs() <= tolerance
+
+
+KIND = Kind(
+    settings=NumericEquals,
+    function=numeric_equals,
+    values=("is_correct",),
+    metadata=_METADATA,
+    ranges={"is_correct": SHARE},
+)

@@ -1,0 +1,223 @@
+"""`rubric`: a panel of judges grades each reply by the criteria of a rubric."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import orjson
+from pydantic import Field, field_validator, model_validator
+
+from assay.errors import SpecError
+from assay.judging.judge_failures import attendance_in, missing
+from assay.judging.outcome import beside_truth, outcome_of
+from assay.judging.panel import grade
+from assay.judging.panel_config import Calls, Judge, Rules, check_panel, weight_notes, with_twins
+from assay.judging.question import Submission
+from assay.judging.reports import mean_of
+from assay.judging.rubric import Sheet, sheet_from_file, sheet_from_text, sheet_of
+from assay.judging.shuffle import Shuffle
+from assay.judging.total import CannotAssess, ScoreValueRule, Scoring
+from assay.judging.verdicts import Verdict, read_verdict
+from assay.registry import Kind, Said
+from assay.scorers.common import SHARE, STAGE, TextScorer, looked_at
+from assay.spec.fields import Located, Settings, Template
+from assay.spec.project import project_folder
+from assay.spec.sampling import SamplingSpec
+from assay.templates import texts, values
+from assay.types import Ask, Failure, Rows, Sampling, Score
+
+
+class JudgeSettings(Settings):
+    """One judge of a panel."""
+
+    model_key: Annotated[Located, Field(min_length=1)]
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+    id: Annotated[str, Field(min_length=1)] | None = None
+    sampling: SamplingSpec | None = None
+
+    @property
+    def value(self) -> Judge:
+        """The judge as the panel knows it; its id is its model's name unless it has one."""
+        model = str(self.model_key)
+        sampling = Sampling() if self.sampling is None else self.sampling.value
+        return Judge(id=str(self.id or model), model=model, weight=self.weight, sampling=sampling)
+
+
+class RubricScorer(TextScorer):
+    """A panel of judges grades each reply, or `value`, by the criteria of a rubric."""
+
+    type: Literal["rubric"]
+    rubric: Any
+    judges: list[JudgeSettings] = Field(min_length=1)
+    aggregation: str = "majority"
+    ordinal_aggregation: str = "mean"
+    nominal_aggregation: str = "mode"
+    shuffle: bool | Shuffle = True
+    seed: int | None = None
+    auto_na_option: bool = True
+    cannot_assess: CannotAssess = "skip"
+    partial_credit: float = Field(default=0.5, ge=0, le=1)
+    min_votes: int = Field(default=0, ge=0)
+    min_coverage: float = Field(default=0.0, ge=0, le=1)
+    score_value: ScoreValueRule = "snapped"
+    on_failed_criterion: Literal["fail", "skip"] = "fail"
+    llm_calls: Calls = "per_criterion"
+    repeats: int = Field(default=1, ge=1)
+    reference: Template | None = None
+    prompt: Template | None = None
+    ground_truth: Template | None = None
+
+    @field_validator("rubric")
+    @classmethod
+    def _read(cls, given: Any) -> Sheet:
+        """The rubric from the file itself, from `!include`, or from the path of a file beside this one."""
+        return given if isinstance(given, Sheet) else _sheet(given)
+
+    @model_validator(mode="after")
+    def _can_work(self) -> RubricScorer:
+        check_panel([judge.value for judge in self.judges])
+        _ = self.rules
+        return self
+
+    @cached_property
+    def panel(self) -> tuple[Judge, ...]:
+        """The judges in order."""
+        return with_twins([judge.value for judge in self.judges])
+
+    @cached_property
+    def rules(self) -> Rules:
+        """How the panel works."""
+        return Rules(
+            aggregation=self.aggregation,
+            ordinal_aggregation=self.ordinal_aggregation,
+            nominal_aggregation=self.nominal_aggregation,
+            shuffle="random" if isinstance(self.shuffle, bool) else self.shuffle,
+            seed=(self.seed or 0) if self.shuffle else None,
+            auto_na_option=self.auto_na_option,
+            llm_calls=self.llm_calls,
+            repeats=self.repeats,
+            min_votes=self.min_votes,
+            skip_failed=self.on_failed_criterion == "skip",
+            scoring=Scoring(
+                cannot_assess=self.cannot_assess,
+                partial_credit=self.partial_credit,
+                min_coverage=self.min_coverage,
+                score_value=self.score_value,
+            ),
+        )
+
+    def wants_seed(self) -> bool:
+        """An unset seed is that of the store, so that a rerun asks the same questions."""
+        return bool(self.shuffle) and self.seed is None
+
+    def with_seed(self, seed: int) -> Self:
+        """The same panel with the store's seed."""
+        made = self.model_copy(update={"seed": seed})
+        # a copy brings along what was computed for the original
+        made.__dict__.pop("rules", None)
+        return made
+
+    def content(self) -> Mapping[str, Any]:
+        """The rubric, which may stand in a file of its own."""
+        sheet: Sheet = self.rubric
+        return {
+            "criteria": [criterion.model_dump(mode="json") for criterion in sheet.criteria],
+            "sections": [section.model_dump() for section in sheet.sections],
+            "guidelines": sheet.guidelines,
+        }
+
+    def content_digest(self) -> str:
+        """A digest of the rubric."""
+        return hashlib.sha256(orjson.dumps(self.content())).hexdigest()
+
+    def default_metrics(self) -> list[dict[str, Any]]:
+        """The mean score."""
+        return [{"type": "mean", "field": "score", "name": "score"}]
+
+
+def _sheet(given: Any) -> Sheet:
+    if not isinstance(given, str):
+        return sheet_of(given)
+    place = given.place if isinstance(given, Located) else None
+    if "\n" in given or given.lstrip().startswith(("[", "{")):
+        return sheet_from_text(str(given), place.file if place is not None else "rubric")
+    folder = Path(place.file).parent if place is not None else Path()
+    path = folder / given
+    root = project_folder(folder / "task")
+    if not path.resolve().is_relative_to(root.resolve()):
+        raise SpecError(f'"{given}" leads out of the project folder {root}; `$ref` with --allow-outside permits it')
+    return sheet_from_file(path)
+
+
+async def judge_by_rubric(settings: RubricScorer, rows: Rows, ask: Ask) -> Score | Failure:
+    """The panel's score of the one row, with a number and a label a criterion."""
+    sheet: Sheet = settings.rubric
+    text = looked_at(settings, rows)
+    if text.failures:
+        return text.failures[0]
+    beside: dict[str, str | None] = {}
+    for name in ("prompt", "reference"):
+        template: Template | None = getattr(settings, name)
+        column = None if template is None else texts(template, rows, stage=STAGE)
+        if column is not None and column.failures:
+            return column.failures[0]
+        beside[name] = None if column is None else column.values[0]
+    truth = _truth(settings, rows)
+    if isinstance(truth, Failure):
+        return truth
+    submission = Submission(text=text.values[0], guidelines=sheet.guidelines, row=rows.positions[0], **beside)
+    report = await grade(ask, sheet, submission, settings.panel, settings.rules)
+    outcome = outcome_of(report, sheet, settings.type)
+    if isinstance(outcome, Failure) or truth is None:
+        return outcome
+    return beside_truth(outcome, sheet, truth, settings.rules.scoring)
+
+
+def _truth(settings: RubricScorer, rows: Rows) -> list[Verdict] | Failure | None:
+    """What a person said of the sample, a verdict a criterion; None where the file does not say."""
+    if settings.ground_truth is None:
+        return None
+    column = values(settings.ground_truth, rows, stage=STAGE)
+    if column.failures:
+        return column.failures[0]
+    sheet: Sheet = settings.rubric
+    try:
+        given = column.values[0]
+        given = orjson.loads(given) if isinstance(given, str) else given
+        return [read_verdict(criterion, entry) for criterion, entry in zip(sheet.criteria, given, strict=True)]
+    except (ValueError, TypeError) as error:
+        return Failure(stage=STAGE, kind="parse", detail=f"the ground truth does not fit the rubric: {error}")
+
+
+def _panel_detail(settings: RubricScorer, said: Iterable[Said]) -> Mapping[str, Any] | None:
+    """How many verdicts a tie decided, votes that could not be had, and weights that change nothing."""
+    kept = [metadata for _, metadata, _ in said if metadata is not None]
+    verdicts = sum(len(metadata.get("votes", {})) for metadata in kept)
+    ties = sum(len(metadata.get("decided_by_tie", ())) for metadata in kept)
+    detail: dict[str, Any] = {}
+    attended = attendance_in(kept)
+    notes = missing(attended) + weight_notes(settings.panel, settings.rubric, settings.rules)
+    if any(found.failed for found in attended.values()):
+        detail["judges"] = {
+            judge: {"n_votes": found.asked, "n_missing": found.failed, "missing": dict(found.kinds)}
+            for judge, found in attended.items()
+        }
+    if ties:
+        continuous = mean_of([metadata.get("continuous_score") for metadata in kept])
+        detail["ties"] = {"n": ties, "of": verdicts, "continuous_score": continuous}
+        unsnapped = "" if continuous is None else f"; the mean score without snapping to options is {continuous:.3f}"
+        notes.append(f"{ties / verdicts:.1%} of the verdicts were decided by a tie{unsnapped}")
+    return {**detail, **({"warnings": notes} if notes else {})} or None
+
+
+KIND = Kind(
+    settings=RubricScorer,
+    function=judge_by_rubric,
+    live=True,
+    detail=_panel_detail,
+    ranges={"score": SHARE, "coverage": SHARE, "truth_score": SHARE},
+)

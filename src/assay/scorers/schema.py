@@ -1,0 +1,174 @@
+"""`json_schema`: the reply is JSON of the expected form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Literal
+
+import orjson
+from pydantic import Field, field_validator
+
+from assay.registry import Kind
+from assay.scorers.common import SHARE, STAGE, RowFailureError, TextScorer, replies, row_by_row
+from assay.scorers.pattern import compiled, matchable
+from assay.templates import has_placeholder, values
+from assay.types import Column, Rows, ScoreColumns
+
+_DATA_KEYWORDS = ("const", "enum", "default", "examples")
+
+
+class JsonSchema(TextScorer):
+    """Whether the text is JSON that a JSON Schema accepts; the schema is a mapping, or JSON text of one."""
+
+    type: Literal["json_schema"]
+    wanted: Any = Field(alias="schema")
+
+    @field_validator("wanted")
+    @classmethod
+    def _is_a_schema(cls, given: Any) -> Any:
+        if isinstance(given, str) and has_placeholder(given):
+            return given
+        if isinstance(given, str):
+            try:
+                given = orjson.loads(given)
+            except orjson.JSONDecodeError as error:
+                raise ValueError(f"the schema is text, but not JSON: {error.msg}") from error
+        if not isinstance(given, Mapping | bool):
+            raise ValueError("expected a JSON Schema: a mapping, true or false")
+        _check_schema(given)
+        return given
+
+
+def json_schema(settings: JsonSchema, rows: Rows) -> ScoreColumns:
+    """1.0 where the text is valid JSON by the schema, with the first problem where it is not."""
+    problem_of = _judge(orjson.dumps(settings.wanted).decode())
+
+    def one(given: Any) -> dict[str, Any]:
+        document = given
+        if isinstance(given, str):
+            try:
+                document = orjson.loads(given)
+            except orjson.JSONDecodeError as error:
+                return {"is_correct": 0.0, "problem": f"not JSON: {error}"}
+        problem = problem_of(document)
+        return {"is_correct": 1.0 if problem is None else 0.0, "problem": problem}
+
+    if settings.value is None:
+        column = Column(values=replies(settings, rows))
+    else:
+        column = values(settings.value, rows, stage=STAGE)
+    return row_by_row(one, [column], values=("is_correct",), metadata=("problem",))
+
+
+def _check_schema(schema: Any) -> None:
+    """Find what is wrong with a schema before any reply is seen; nothing is ever fetched for it."""
+    from jsonschema import SchemaError
+    from jsonschema.validators import validator_for
+
+    try:
+        orjson.dumps(schema)
+        validator_for(schema, default=_newest()).check_schema(schema)
+    except SchemaError as error:
+        at = "/".join(map(str, error.path)) or "the top"
+        raise ValueError(f"not a valid JSON Schema: at {at}: {error.message[:300]}") from error
+    except (TypeError, RecursionError) as error:
+        raise ValueError(f"not a valid JSON Schema: {error}") from error
+    known = {str(part["$id"]) for part in _parts(schema) if isinstance(part.get("$id"), str)}
+    for part in _parts(schema):
+        reference = part.get("$ref")
+        if isinstance(reference, str) and not reference.startswith("#") and reference.split("#")[0] not in known:
+            raise ValueError(f'the schema refers to "{reference}"; only references inside the schema are followed')
+        for pattern in (part.get("pattern"), *_pattern_keys(part)):
+            if isinstance(pattern, str):
+                compiled(pattern)
+
+
+def _pattern_keys(part: Mapping[str, Any]) -> list[str]:
+    named = part.get("patternProperties")
+    return list(named) if isinstance(named, Mapping) else []
+
+
+def _parts(schema: Any) -> Iterator[Mapping[str, Any]]:
+    """Every mapping of a schema that is no data."""
+    if isinstance(schema, Mapping):
+        yield schema
+        for name, part in schema.items():
+            if name not in _DATA_KEYWORDS:
+                yield from _parts(part)
+    elif isinstance(schema, list):
+        for part in schema:
+            yield from _parts(part)
+
+
+def _newest() -> Any:
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator
+
+
+@lru_cache(maxsize=64)
+def _judge(schema_text: str) -> Callable[[Any], str | None]:
+    """A function that gives the first problem of a document, None when the schema accepts it."""
+    from jsonschema.exceptions import best_match
+    from jsonschema.validators import extend, validator_for
+    from referencing import Registry
+    from referencing.exceptions import Unresolvable
+
+    schema = orjson.loads(schema_text)
+    linear = extend(validator_for(schema, default=_newest()), _LINEAR)  # type: ignore[no-untyped-call]
+    validator = linear(schema, registry=Registry())
+
+    def problem_of(document: Any) -> str | None:
+        try:
+            error = best_match(validator.iter_errors(document))
+        except Unresolvable as unresolved:
+            raise RowFailureError(f"the schema's reference cannot be followed: {unresolved}") from unresolved
+        except RecursionError as deep:
+            raise RowFailureError("the document or the schema is nested too deeply") from deep
+        return None if error is None else f"{error.json_path}: {error.message[:500]}"
+
+    return problem_of
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[Any]:
+    from jsonschema import ValidationError
+
+    if isinstance(instance, str) and not compiled(pattern).search(matchable(instance)):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+def _pattern_properties(validator: Any, patterns: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    for pattern, wanted in patterns.items() if isinstance(instance, Mapping) else ():
+        for name, value in instance.items():
+            if compiled(pattern).search(matchable(name)):
+                yield from validator.descend(value, wanted, path=name, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    from jsonschema import ValidationError
+
+    named, patterns = schema.get("properties", {}), [compiled(p) for p in schema.get("patternProperties", {})]
+    for name, value in instance.items() if isinstance(instance, Mapping) else ():
+        if name in named or any(pattern.search(matchable(name)) for pattern in patterns):
+            continue
+        if wanted is False:
+            yield ValidationError(f"the property {name!r} is not expected")
+        else:
+            yield from validator.descend(value, wanted, path=name)
+
+
+# the library runs these on an engine that a hostile reply can keep busy for ever
+_LINEAR = {
+    "pattern": _pattern,
+    "patternProperties": _pattern_properties,
+    "additionalProperties": _additional_properties,
+}
+
+KIND = Kind(
+    settings=JsonSchema,
+    function=json_schema,
+    values=("is_correct",),
+    metadata=("problem",),
+    ranges={"is_correct": SHARE},
+)

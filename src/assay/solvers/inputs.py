@@ -1,0 +1,110 @@
+"""What a single question is made of: chat messages, or any JSON that a template renders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import Field
+
+from assay.solvers.asking import STAGE, InputMessage, message
+from assay.solvers.conversation import as_trace
+from assay.solvers.tagged import type_among
+from assay.spec.fields import Settings, Template
+from assay.templates import texts, values
+from assay.types import Failure, Item, Request, Rows, Sampling
+
+
+class ChatInput(Settings):
+    """Chat messages, each with a role and a content template."""
+
+    type: Literal["chat_completion"]
+    input_messages: list[InputMessage] = Field(min_length=1)
+
+
+class GenericInput(Settings):
+    """A template that renders JSON: messages, a request with `messages`, or whatever the endpoint takes."""
+
+    type: Literal["generic"]
+    template: Template
+
+
+InputBuilder = Annotated[
+    ChatInput | GenericInput, Field(discriminator="type"), type_among("chat_completion", "generic")
+]
+
+
+def request_of(builder: ChatInput | GenericInput, rows: Rows, sampling: Sampling) -> Request | Failure:
+    """The question that a builder makes of the one row."""
+    if isinstance(builder, ChatInput):
+        messages = _messages(builder.input_messages, rows)
+        return messages if isinstance(messages, Failure) else Request(messages=messages, sampling=sampling)
+    value = rendered_json(builder.template, rows)
+    return value if isinstance(value, Failure) else request_from(value, sampling)
+
+
+def _messages(prompt: Sequence[InputMessage], rows: Rows) -> tuple[Item, ...] | Failure:
+    made: list[Item] = []
+    for written in prompt:
+        column = texts(written.content, rows, stage=STAGE)
+        if column.failures:
+            return column.failures[0]
+        made.append(message(written.role, column.values[0]))
+    return tuple(made)
+
+
+def rendered_json(template: Template, rows: Rows) -> Any:
+    """The plain JSON value that a template gives, by itself or as text; a Failure when it is neither."""
+    column = values(template, rows, stage=STAGE)
+    if column.failures:
+        return column.failures[0]
+    value = column.values[0]
+    try:
+        return orjson.loads(value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS))
+    except (orjson.JSONDecodeError, orjson.JSONEncodeError) as error:
+        where = f"{template.place}: " if template.place else ""
+        detail = f"{where}the template does not render JSON: {error} (text goes through `| tojson`)"
+        return Failure(stage=STAGE, kind="template", detail=detail)
+
+
+def request_from(value: Any, sampling: Sampling) -> Request | Failure:
+    """A question from any JSON: text, messages, a request that holds some, or a body of its own kind.
+
+    >>> request_from("Why?", Sampling()).messages
+    ({'type': 'message', 'role': 'user', 'content': 'Why?'},)
+    """
+    if value in (None, "", [], {}):
+        return Failure(stage=STAGE, kind="template", detail="the template renders nothing to ask")
+    messages = _messages_in(value)
+    return Request(body=value, sampling=sampling) if messages is None else Request(messages=messages, sampling=sampling)
+
+
+def asked(request: Request) -> tuple[Item, ...]:
+    """The question as a conversation shows it: its messages, or the text of a body that has none."""
+    if request.body is None:
+        return request.messages
+    body = request.body
+    inside = body.get("messages", body.get("input")) if isinstance(body, Mapping) else None
+    if _are_messages(inside):
+        return as_trace(inside).items
+    return (message("user", orjson.dumps(body).decode()),)
+
+
+def _messages_in(value: Any) -> tuple[Item, ...] | None:
+    """The messages of a value that is nothing but messages, None for any other."""
+    if not isinstance(value, list | dict):
+        return (message("user", value if isinstance(value, str) else orjson.dumps(value).decode()),)
+    if isinstance(value, dict):
+        value = (
+            value["messages"] if set(value) == {"messages"} else [value] if set(value) == {"role", "content"} else None
+        )
+    return as_trace(value).items if _are_messages(value) else None
+
+
+def _are_messages(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(m, dict) and _is_role(m) for m in value)
+
+
+def _is_role(entry: Mapping[str, Any]) -> bool:
+    return isinstance(entry.get("role"), str)

@@ -1,0 +1,173 @@
+"""`multi_turn_solver`: a conversation, turn by turn, from fixed messages, replies and other models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from assay.registry import Kind
+from assay.solvers.asking import STAGE, AskingSolver, InputMessage, answer_in, message, rendered, said
+from assay.solvers.builders import (
+    ChatMessage,
+    Generate,
+    GenerateMessage,
+    LoadTrace,
+    Loop,
+    MessageBuilder,
+    Spoken,
+    TerminateIf,
+    all_of,
+)
+from assay.solvers.conversation import UnreadableError, as_conversation, column_of
+from assay.spec.fields import Template
+from assay.templates import row_variables
+from assay.types import Ask, Failure, Item, Request, Rows, Solution, Trace
+
+
+class MultiTurnSolver(AskingSolver):
+    """A conversation in several turns, with loops, recorded beginnings, and models that play the user."""
+
+    type: Literal["multi_turn_solver"]
+    message_builders: list[MessageBuilder] = Field(min_length=1)
+
+    @field_validator("message_builders")
+    @classmethod
+    def _the_model_is_asked(cls, builders: list[MessageBuilder]) -> list[MessageBuilder]:
+        if not any(isinstance(builder, Generate) for builder in all_of(builders)):
+            raise ValueError("expected a builder of the type generate: the model is never asked")
+        return builders
+
+
+async def multi_turn(settings: MultiTurnSolver, rows: Rows, ask: Ask) -> Solution | Failure:
+    """Hold the conversation; the answer is what the model said last."""
+    talk = _Talk(settings, rows, ask)
+    try:
+        await talk.hold()
+    except _StoppedError as stopped:
+        return stopped.failure
+    if not talk.answers:
+        return Failure(stage=STAGE, kind="parse", detail="no reply of the model is left in the conversation")
+    return Solution(answer=talk.answers[-1][1], trace=Trace(tuple(talk.items)))
+
+
+class _StoppedError(Exception):
+    """Ends a conversation that cannot go on."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.detail)
+        self.failure = failure
+
+
+class _Talk:
+    """One conversation as it grows; `answers` holds the model's replies, each with the length it was said at."""
+
+    def __init__(self, settings: MultiTurnSolver, rows: Rows, ask: Ask) -> None:
+        self._builders = settings.message_builders
+        self._sampling = settings.sampling.value
+        self._rows = rows
+        self._ask = ask
+        self._newest = 0
+        self.items: list[Item] = []
+        self.answers: list[tuple[int, str]] = []
+
+    async def hold(self) -> None:
+        """Follow the builders to the end, or to the message that ends the conversation."""
+        ended_by = await self._follow(self._builders, None)
+        if ended_by is not None and not ended_by.keep_iteration:
+            self._forget_since(self._newest)
+
+    async def _follow(self, builders: Sequence[MessageBuilder], loop_index: int | None) -> TerminateIf | None:
+        """Make the messages one by one; the rule that ended them early, None when all were made."""
+        for builder in builders:
+            if isinstance(builder, Loop):
+                await self._repeat(builder)
+                continue
+            self._newest = len(self.items)
+            if isinstance(builder, LoadTrace):
+                self._load(builder)
+                continue
+            text = await self._speak(builder, loop_index)
+            rule = builder.terminate_if
+            if rule is not None and self._includes(rule, text, loop_index):
+                return rule
+        return None
+
+    async def _repeat(self, loop: Loop) -> None:
+        for i in range(loop.max_iterations):
+            start = len(self.items)
+            ended_by = await self._follow(loop.message_builders, i)
+            if ended_by is not None:
+                if not ended_by.keep_iteration:
+                    self._forget_since(start)
+                return
+        if loop.can_end_early and loop.on_max_iterations == "error":
+            times = f"{loop.max_iterations} iteration{'s' if loop.max_iterations > 1 else ''}"
+            detail = f"the loop did not end within {times}: no message included what terminate_if waits for"
+            raise _StoppedError(Failure(stage=STAGE, kind="parse", detail=detail))
+
+    async def _speak(self, builder: Spoken, loop_index: int | None) -> str:
+        """Add the builder's message to the conversation; its text."""
+        if isinstance(builder, ChatMessage):
+            text = self._text(builder.content, loop_index)
+            self.items.append(message(builder.role, text))
+            return text
+        if isinstance(builder, GenerateMessage):
+            text = await self._other(builder, loop_index)
+            self.items.append(message(builder.output_role, text))
+            return text
+        reply = await self._ask(Request(messages=tuple(self.items), sampling=self._sampling))
+        text = _given(answer_in(reply))
+        self.answers.append((len(self.items), text))
+        self.items += said(reply)
+        return text
+
+    async def _other(self, builder: GenerateMessage, loop_index: int | None) -> str:
+        """What another model has to say. Its system messages come first, whatever the conversation begins with."""
+        extra = [self._input(each, loop_index) for each in builder.extra_input_messages]
+        first = next((i for i, each in enumerate(extra) if each["role"] not in ("system", "developer")), len(extra))
+        between = self.items if builder.include_conversation else []
+        model = str(builder.model_key)
+        reply = await self._ask(Request(messages=(*extra[:first], *between, *extra[first:])), model=model)
+        text = answer_in(reply)
+        if isinstance(text, Failure):
+            raise _StoppedError(replace(text, detail=f"{model}: {text.detail}"))
+        return text
+
+    def _input(self, written: InputMessage, loop_index: int | None) -> Item:
+        return message(written.role, self._text(written.content, loop_index))
+
+    def _load(self, builder: LoadTrace) -> None:
+        try:
+            self.items += as_conversation(column_of(str(builder.trace_column), self._rows.samples[0])).items
+        except UnreadableError as unreadable:
+            raise _StoppedError(unreadable.as_failure()) from None
+
+    def _includes(self, rule: TerminateIf, text: str, loop_index: int | None) -> bool:
+        wanted = self._text(rule.includes, loop_index)
+        if not wanted:
+            detail = "terminate_if: the text to look for is empty"
+            raise _StoppedError(Failure(stage=STAGE, kind="template", detail=detail))
+        return wanted in text
+
+    def _text(self, template: Template, loop_index: int | None) -> str:
+        seen = row_variables(replace(self._rows, traces=(Trace(tuple(self.items)),)), 0)
+        variables: dict[str, Any] = {"sample": seen["sample"], "messages": seen["messages"]}
+        if loop_index is not None:
+            variables["loop_index"] = loop_index
+        return _given(rendered(template, variables))
+
+    def _forget_since(self, length: int) -> None:
+        del self.items[length:]
+        self.answers = [answer for answer in self.answers if answer[0] < length]
+
+
+def _given(text: str | Failure) -> str:
+    if isinstance(text, Failure):
+        raise _StoppedError(text)
+    return text
+
+
+KIND = Kind(settings=MultiTurnSolver, function=multi_turn, live=True)

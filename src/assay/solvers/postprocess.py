@@ -1,0 +1,66 @@
+"""Post-processors: a function of the user's makes the rows that are scored of a sample and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from assay.sandbox.pool import Sandbox
+from assay.sandbox.program import CallFailed, Program, Result
+from assay.solvers.asking import STAGE
+from assay.solvers.conversation import UnreadableError, as_trace
+from assay.spec.fields import Postprocessor
+from assay.spec.messages import described
+from assay.types import MAX_FANOUT, Failure, Fanned, Rows, Trace
+
+
+def postprocess(settings: Postprocessor, rows: Rows, *, sandbox: Sandbox) -> list[Sequence[Fanned] | Failure]:
+    """The rows that become of each answered row, in order; one for which the function fails has a failure instead."""
+    n = len(rows)
+    answers: Sequence[Any] = [None] * n if rows.answers is None else rows.answers
+    traces: Sequence[Any] = [None] * n if rows.traces is None else [trace.items for trace in rows.traces]
+    given = [list(row) for row in zip(rows.samples, rows.ids, answers, traces, strict=True)]
+    results = sandbox.map(Program.of(settings.postprocess_snippet, "sample"), given)
+    return [_fanned(result) for result in results]
+
+
+def _fanned(result: Result) -> Sequence[Fanned] | Failure:
+    if isinstance(result, CallFailed):
+        return Failure(stage=STAGE, kind="code", detail=result.detail)
+    try:
+        return _rows(result.value)
+    except UnreadableError as error:
+        return Failure(stage=STAGE, kind="code", detail=str(error))
+
+
+def _rows(value: Any) -> list[Fanned]:
+    if not isinstance(value, list):
+        raise UnreadableError("code", f"postprocess gave {described(value)}, not a list of (sample, solver_output)")
+    if not value:
+        raise UnreadableError("code", "postprocess gave no rows")
+    if len(value) > MAX_FANOUT:
+        raise UnreadableError("code", f"postprocess gave {len(value):,} rows; {MAX_FANOUT:,} are allowed")
+    return [_row(number, pair) for number, pair in enumerate(value)]
+
+
+def _row(number: int, pair: Any) -> Fanned:
+    if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], dict):
+        raise UnreadableError("code", f"row {number} of postprocess is {described(pair)}, not (sample, solver_output)")
+    sample, output = pair
+    try:
+        orjson.dumps(sample)
+    except TypeError as error:
+        raise UnreadableError("code", f"row {number} of postprocess cannot be stored: {error}") from None
+    if isinstance(output, str):
+        return Fanned(sample=sample, answer=output, trace=_said(output))
+    if not isinstance(output, dict) or not isinstance(output.get("output"), str):
+        wrong = f"the solver_output of row {number} of postprocess is {described(output)}, not a SolverOutput"
+        raise UnreadableError("code", wrong)
+    items = output.get("trace")
+    return Fanned(sample=sample, answer=output["output"], trace=as_trace(items) if items else _said(output["output"]))
+
+
+def _said(answer: str) -> Trace:
+    return Trace(({"type": "message", "role": "assistant", "content": answer},))

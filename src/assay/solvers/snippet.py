@@ -1,0 +1,75 @@
+"""`python`: a coroutine of the user's leads the conversation, in the sandbox; its questions are asked here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import orjson
+
+from assay.registry import Kind
+from assay.sandbox.pool import Sandbox
+from assay.sandbox.program import CallFailed, Program
+from assay.solvers.asking import STAGE, AskingSolver, said
+from assay.solvers.conversation import UnreadableError, answer_of, as_trace
+from assay.spec.code import SolverCode
+from assay.types import Ask, Failure, Reply, Request, Rows, Sampling, Solution, Trace
+
+
+class PythonSolver(AskingSolver):
+    """A Python coroutine of yours asks the model as it likes; it runs in a sandbox, and only with --allow-code."""
+
+    type: Literal["python"]
+    run_solver_snippet: SolverCode
+
+
+async def snippet(settings: PythonSolver, rows: Rows, ask: Ask, *, sandbox: Sandbox) -> Solution | Failure:
+    """Let the code lead the conversation; a call that fails ends it, and is the failure of the sample."""
+    asking = _Asking(ask, settings.sampling.value)
+    row = [rows.samples[0], rows.ids[0], None, None]
+    program = Program.of(settings.run_solver_snippet, "conversation")
+    try:
+        result = await sandbox.converse(program, row, asking)
+        if isinstance(result, CallFailed):
+            return Failure(stage=STAGE, kind="code", detail=result.detail)
+        return _solution(result.value)
+    except UnreadableError as error:
+        return error.as_failure()
+
+
+class _Asking:
+    """Asks the model what the code wants to know."""
+
+    def __init__(self, ask: Ask, sampling: Sampling) -> None:
+        self._ask = ask
+        self._sampling = sampling
+        self._seen: Counter[bytes] = Counter()
+
+    async def __call__(self, items: list[Any]) -> dict[str, Any]:
+        if not items:
+            raise UnreadableError("code", "model.predict was given nothing to ask")
+        text = orjson.dumps(items, option=orjson.OPT_SORT_KEYS)
+        twins = self._seen[text] if self._sampling.temperature != 0 else 0
+        self._seen[text] += 1
+        # a question that comes again is numbered, so that a random answer is drawn anew
+        request = Request(messages=as_trace(items).items, sampling=self._sampling, occurrence=twins)
+        return _plain(await self._ask(request))
+
+
+def _plain(reply: Reply) -> dict[str, Any]:
+    """A reply as the code gets it; `raw_output` has the form of a chat completion."""
+    message = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
+    usage = {"prompt_tokens": reply.usage.prompt_tokens, "completion_tokens": reply.usage.completion_tokens}
+    choice = {"index": 0, "message": message, "finish_reason": reply.finish_reason}
+    return {"text": reply.text, "items": said(reply), "raw_output": {"choices": [choice], "usage": usage}}
+
+
+def _solution(made: Mapping[str, Any]) -> Solution:
+    """The answer that the code names, else that of the conversation it kept."""
+    trace = as_trace(made["trace"]) if made["trace"] else Trace(())
+    output = made["output"]
+    return Solution(answer=answer_of(trace) if output is None else str(output), trace=trace)
+
+
+KIND = Kind(settings=PythonSolver, function=snippet, live=True, code=True)

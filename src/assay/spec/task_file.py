@@ -1,0 +1,135 @@
+"""A task file from text to parts that can run, with everything wrong found in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from assay.errors import Place, Problem, SpecError
+from assay.registry import Registry
+from assay.spec.bound import LoadedTask
+from assay.spec.config import Config, resolve_config, substitute
+from assay.spec.dataset import TaskData, task_data
+from assay.spec.deprecated import modernized
+from assay.spec.document import Document, Steps
+from assay.spec.environment import with_environment
+from assay.spec.kind import kind_of, not_a_task
+from assay.spec.load import read_document
+from assay.spec.locate import Checker
+from assay.spec.placeholder import PLACEHOLDER, has_placeholder
+from assay.spec.read_options import Reading
+from assay.spec.task import Definition, SystemDefinition, Task, Trials
+from assay.spec.task_parts import load_scorers, load_solver
+from assay.spec.walk import strings
+
+_DEFINITION: Steps = ("definition",)
+
+
+def load_task(
+    path: Path,
+    registry: Registry,
+    *,
+    config: Mapping[str, Any] | None = None,
+    strict: bool,
+    allow_outside: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> LoadedTask:
+    """A task file with every part validated alone; what is wrong stands in `problems`.
+
+    A SpecError is raised only when the file cannot be read at all or is not a task. `strict` (as `run` wants)
+    makes unset variables and parameters errors; otherwise (as `check` wants) they are notes.
+    """
+    reading = Reading(strict=strict, allow_outside=allow_outside, environment=environment)
+    document = modernized(read_document(path, strict=strict, allow_outside=allow_outside, environment=environment))
+    return task_of(document, registry, config or {}, reading)
+
+
+def task_of(document: Document, registry: Registry, given: Mapping[str, Any], reading: Reading) -> LoadedTask:
+    """A task from its document; the same as `load_task` for one that a run file defines."""
+    kind = kind_of(document.data)
+    if kind != "task":
+        raise SpecError([*document.problems, document.problem(not_a_task(kind), ())])
+    checker = Checker(document)
+    config = resolve_config(document.data.get("config_spec"), given, checker, strict=reading.strict)
+    names, named = _dataset_names(document.data["definition"])
+    config = replace(config, named=named)
+    filled = substitute(document.data["definition"], config, checker, _DEFINITION)
+    parts = Checker(document, filled.texts)
+    resolved = filled.data if isinstance(filled.data, dict) else {}
+    node = with_environment(filled.data, document.environment)
+    task = _task(document, node, parts)
+    solver, scorers, data, evidence = None, [], TaskData(), None
+    if _is_system(node):
+        system = parts.validated(SystemDefinition, node, _DEFINITION, "the system task")
+        evidence = None if system is None else system.compute_evidence_snippet
+    elif isinstance(node, dict):
+        if isinstance(node.get("solver"), dict):
+            solver = load_solver(node["solver"], (*_DEFINITION, "solver"), registry, parts)
+        if isinstance(node.get("scorers"), list):
+            renamed = _renamed(task.definition.trials)
+            scorers = load_scorers(node["scorers"], (*_DEFINITION, "scorers"), registry, parts, renamed)
+        data = task_data(resolved.get("dataset"), (*_DEFINITION, "dataset"), registry, parts, reading, names)
+    notes = (*document.notes, *config.notes, *data.notes)
+    return LoadedTask(
+        task=task,
+        document=document,
+        dataset=data.dataset,
+        datasets=data.datasets,
+        result_of=data.result_of,
+        solver=solver,
+        scorers=tuple(scorers),
+        evidence=evidence,
+        config=config.values,
+        resolved=_stored(document, resolved),
+        problems=_in_order([*document.problems, *checker.problems, *parts.problems]),
+        notes=notes,
+        unresolved=_unresolved(resolved, config),
+    )
+
+
+def _is_system(definition: Any) -> bool:
+    return isinstance(definition, dict) and definition.get("type") == "system_task"
+
+
+def _renamed(trials: Trials | None) -> list[str]:
+    """The names that the values of several trials get when they become one."""
+    rules = [] if trials is None else trials.score_aggregators or []
+    return [rule.aggregator.score_name for rule in rules if rule.aggregator.score_name is not None]
+
+
+def _dataset_names(definition: Any) -> tuple[list[str], frozenset[str]]:
+    """The names of several datasets in a sample: of the parameter that gives the key, else the key itself."""
+    dataset = definition.get("dataset") if isinstance(definition, dict) else None
+    keys = dataset.get("keys") if isinstance(dataset, dict) else None
+    found = [(str(key), PLACEHOLDER.fullmatch(str(key))) for key in (keys if isinstance(keys, list) else []) if key]
+    names = [match[2] if match is not None else key for key, match in found]
+    return names, frozenset(match[2] for _, match in found if match is not None)
+
+
+def _task(document: Document, definition: Any, checker: Checker) -> Task:
+    """The task's own fields; where they are wrong, what is needed to go on checking the rest."""
+    top = with_environment(document.data, document.environment)
+    if _is_system(definition):
+        definition = {}
+    made = checker.validated(Task, {**top, "definition": definition}, (), "the task")
+    if made is not None:
+        return made
+    key, name = (top.get(field) for field in ("key", "display_name"))
+    return Task.model_construct(key=str(key), display_name=str(name), description="", definition=Definition())
+
+
+def _stored(document: Document, definition: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The task as it may be stored: parameters filled in, secrets and variables by name."""
+    return {**document.data, "definition": definition}
+
+
+def _unresolved(definition: Any, config: Config) -> frozenset[str]:
+    """The texts that still hold a placeholder: nothing can be said of them yet."""
+    return frozenset(text for _, text in strings(definition) if config.open and has_placeholder(text))
+
+
+def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
+    """By place, each once; those without a place come first."""
+    return tuple(sorted(dict.fromkeys(problems), key=lambda problem: problem.place or Place("")))

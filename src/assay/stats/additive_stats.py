@@ -1,0 +1,193 @@
+"""Numbers made of sums over items, and their Bayesian bootstrap: one at a time, or averaged over criteria.
+
+Kappas, alpha and their kin are functions of a few sums over items. Weighting the items anew weights the
+sums, so that one routine draws them all; items that add the same are drawn together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from assay.stats.bayes import METHOD, MOST_CLASSES, Pseudo, pseudo_table, quantile_interval, resample_sums
+from assay.stats.classification import Marginals, Pairs, Statistic
+from assay.stats.clusters import Clusters, Counts, FloatArray, Units, cluster_sums, units
+from assay.stats.interval import no_interval
+from assay.types import Interval, MetricValue
+
+LEAST_ITEMS = 2
+TOO_FEW = f"needs at least {LEAST_ITEMS} items"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Additive:
+    """What each item adds to the sums, the number made of them (NaN where undefined), and its pseudo-items.
+
+    `undefined` is the reason to give for NaN, `unbounded` the reason why there can be no interval, `below_minus_1` why
+    the number may lie where agreement is not expected to; `counts` says that rows stand for several equal items, and
+    goes without clusters.
+    """
+
+    rows: FloatArray
+    value: Callable[[FloatArray], FloatArray]
+    pseudo: Pseudo
+    clusters: Clusters = None
+    counts: Counts = None
+    undefined: str = "only one class occurs"
+    unbounded: str | None = None
+    below_minus_1: str | None = None
+
+    @property
+    def n(self) -> int:
+        """The number of items."""
+        return len(self.rows) if self.counts is None else int(self.counts.sum())
+
+    def units(self) -> Units:
+        """The items, or clusters of items, with what they add."""
+        return units(*self.rows.T, clusters=self.clusters, counts=self.counts)
+
+    def estimate(self) -> float:
+        """The number itself; NaN where it is undefined or there are too few items."""
+        if self.n < LEAST_ITEMS:
+            return float("nan")
+        found = self.units()
+        return float(self.value(found.counts @ found.sums))
+
+
+def table_sums(pairs: Pairs, statistic: Statistic) -> Additive:
+    """A statistic of a confusion table as sums of hits, truths and predictions per class.
+
+    >>> from assay.stats.classification import matthews
+    >>> table_sums(Pairs(np.array([0, 1]), np.array([0, 1]), 2), matthews).estimate()
+    1.0
+    """
+    classes, one = pairs.classes, np.eye(pairs.classes)
+    hits = one[pairs.truth] * (pairs.truth == pairs.predicted)[:, None]
+
+    def value(sums: FloatArray) -> FloatArray:
+        found = np.split(sums, 3, axis=-1)
+        return statistic(Marginals(hits=found[0], truth=found[1], predicted=found[2]))
+
+    return Additive(
+        rows=np.concatenate([hits, one[pairs.truth], one[pairs.predicted]], axis=1),
+        value=value,
+        pseudo=lambda draws, rng: pseudo_table(draws, classes, rng),
+        clusters=pairs.clusters,
+        counts=pairs.counts,
+        unbounded=too_many(classes),
+    )
+
+
+def too_many(classes: int) -> str | None:
+    """Why so many classes have no interval, None where they have one."""
+    return f"more than {MOST_CLASSES} classes" if classes > MOST_CLASSES else None
+
+
+def bootstrapped(made: Additive, *, rng: np.random.Generator, level: float = 0.95) -> MetricValue:
+    """The number with its Bayesian bootstrap interval, or None with the reason.
+
+    >>> from assay.stats.classification import kappa
+    >>> codes = np.array([0, 1] * 10)
+    >>> value = bootstrapped(table_sums(Pairs(codes, codes, 2), kappa), rng=np.random.default_rng(1))
+    >>> value.value, 0.5 < value.interval.low < 0.95
+    (1.0, True)
+    """
+    estimate = made.estimate()
+    if np.isnan(estimate):
+        return MetricValue(value=None, n=made.n, reason=TOO_FEW if made.n < LEAST_ITEMS else made.undefined)
+    return MetricValue(value=estimate, n=made.n, interval=_interval(made, estimate, rng, level))
+
+
+def _interval(made: Additive, estimate: float, rng: np.random.Generator, level: float) -> Interval:
+    found = made.units()
+    why = made.unbounded or (TOO_FEW.replace("items", "clusters") if found.n < LEAST_ITEMS else None)
+    if why is not None:
+        return no_interval(why, level=level, method=METHOD)
+    # In units of the mean cluster, so that the pseudo-items weigh against clusters and not against copies.
+    even = found.per(found.rows / found.n)
+    interval = quantile_interval(resample_sums(even, made.value, made.pseudo, rng), estimate, found, level)
+    if made.below_minus_1 is None or interval.low is None or interval.low >= -1:
+        return interval
+    return replace(interval, caveat="; ".join(filter(None, (interval.caveat, made.below_minus_1))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Macro:
+    """The mean over the criteria where a number is defined, how many they are, and which ones are not."""
+
+    value: MetricValue
+    defined: int
+    undefined: tuple[int, ...]
+
+
+def macro(criteria: Sequence[Additive], *, rng: np.random.Generator, level: float = 0.95) -> Macro:
+    """The mean of a number over criteria, resampled by item: an item keeps one weight in all its criteria.
+
+    The `clusters` of a criterion are the ids of its items. Criteria without them share the same items in
+    the same order. The value's n is the number of items.
+
+    >>> from assay.stats.classification import kappa
+    >>> one = table_sums(Pairs(np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0]), 2), kappa)
+    >>> two = table_sums(Pairs(np.array([0, 1, 1, 0]), np.array([0, 1, 1, 0]), 2), kappa)
+    >>> found = macro([one, two], rng=np.random.default_rng(1))
+    >>> found.value.value, found.defined
+    (0.75, 2)
+    """
+    estimates = [made.estimate() for made in criteria]
+    undefined = tuple(place for place, estimate in enumerate(estimates) if np.isnan(estimate))
+    kept = [made for place, made in enumerate(criteria) if place not in undefined]
+    if not kept:
+        value = MetricValue(value=None, n=0, reason="it is defined for no criterion")
+        return Macro(value=value, defined=0, undefined=undefined)
+    estimate = float(np.mean([found for found in estimates if not np.isnan(found)]))
+    joined = _joined(kept)
+    why = next((made.unbounded for made in kept if made.unbounded), None)
+    if why is None and joined.n < LEAST_ITEMS:
+        why = TOO_FEW
+    interval = (
+        no_interval(why, level=level, method=METHOD)
+        if why is not None
+        else quantile_interval(_macro_draws(kept, joined, rng), estimate, joined, level)
+    )
+    value = MetricValue(value=estimate, n=joined.rows, interval=interval)
+    return Macro(value=value, defined=len(kept), undefined=undefined)
+
+
+def _macro_draws(kept: Sequence[Additive], joined: Units, rng: np.random.Generator) -> FloatArray:
+    ends = np.cumsum([made.rows.shape[1] for made in kept])[:-1]
+
+    def value(sums: FloatArray) -> FloatArray:
+        parts = np.split(sums, ends, axis=-1)
+        found = [made.value(part) for made, part in zip(kept, parts, strict=True)]
+        return np.asarray(np.mean(found, axis=0))
+
+    def pseudo(draws: int, random: np.random.Generator) -> FloatArray:
+        return np.concatenate([made.pseudo(draws, random) for made in kept], axis=1)
+
+    return resample_sums(joined, value, pseudo, rng)
+
+
+def _joined(kept: Sequence[Additive]) -> Units:
+    """One row an item with what it adds to every criterion, in units of the criterion's mean item."""
+    ids = item_ids([made.clusters for made in kept], [made.n for made in kept])
+    items = np.unique(np.concatenate(ids))
+    blocks = []
+    for made, own in zip(kept, ids, strict=True):
+        groups = np.unique(own)
+        block = np.zeros((len(items), made.rows.shape[1]))
+        block[np.searchsorted(items, groups)] = cluster_sums(made.rows, own) * (len(groups) / made.n)
+        blocks.append(block)
+    table = np.concatenate(blocks, axis=1)
+    found = units(*table.T).per(1.0)
+    rows = max(len(items), max(made.n for made in kept))
+    return Units(sums=found.sums, counts=found.counts, rows=rows)
+
+
+def item_ids(clusters: Sequence[Clusters], sizes: Sequence[int]) -> list[npt.NDArray[np.integer]]:
+    """The items of each criterion; without ids all criteria are taken to have the same items in the same order."""
+    if any(own is None for own in clusters) and len(set(sizes)) > 1:
+        raise ValueError("criteria of different items need the items' ids as clusters")
+    return [np.arange(size) if own is None else own for own, size in zip(clusters, sizes, strict=True)]

@@ -1,0 +1,326 @@
+"""The evidence of a run: samples with their answers, scores, failures; written in bulk, read in pages."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Select, Table, and_, func, select
+
+from assay.store.row_address import STEP, bounds, pack, unpack
+from assay.store.schema import failures, samples, scores, unsettled
+from assay.store.store import Store, insert_many
+from assay.types import Failure
+
+PAGE = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleColumns:
+    """Finished samples, ready to be written: one entry a row in every column."""
+
+    positions: Sequence[int]
+    ids: Sequence[str]
+    trials: Sequence[int]
+    inputs: Sequence[str]
+    outputs: Sequence[str | None]
+    traces: Sequence[str | None]
+    calls: Sequence[str | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSample:
+    """A sample as it was kept, with all that was said of it."""
+
+    position: int
+    sample_id: str
+    trial: int
+    input: str
+    output: str | None
+    trace: str | None
+    calls: str | None
+    scores: dict[int, tuple[str, str | None]]
+    failures: dict[int, Failure]
+
+
+def write_samples(connection: Connection, run_no: int, rows: SampleColumns) -> None:
+    insert_many(
+        connection,
+        "samples",
+        7,
+        zip(
+            _keys(run_no, rows.positions, 0),
+            rows.ids,
+            rows.trials,
+            rows.inputs,
+            rows.outputs,
+            rows.traces,
+            rows.calls,
+            strict=True,
+        ),
+    )
+
+
+def write_scores(
+    connection: Connection,
+    run_no: int,
+    slot: int,
+    positions: Sequence[int],
+    values: Sequence[str],
+    metadata: Sequence[str | None],
+) -> None:
+    insert_many(connection, "scores", 3, zip(_keys(run_no, positions, slot), values, metadata, strict=True))
+
+
+def write_failures(connection: Connection, run_no: int, slot: int, failed: Sequence[tuple[int, Failure]]) -> None:
+    rows = [(pack(run_no, position, slot), f.stage, f.kind, f.detail, int(f.retryable)) for position, f in failed]
+    if rows:
+        insert_many(connection, "failures", 5, rows)
+
+
+def write_unsettled(connection: Connection, run_no: int, slot: int, positions: Sequence[int]) -> None:
+    """Mark scores of which a part failed that may go well another time."""
+    if positions:
+        insert_many(connection, "unsettled", 1, [(key,) for key in _keys(run_no, positions, slot)])
+
+
+def _keys(run_no: int, positions: Sequence[int], slot: int) -> Sequence[int]:
+    if isinstance(positions, range) and positions.step == 1 and positions:
+        first = pack(run_no, positions[0], slot)
+        return range(first, first + len(positions) * STEP, STEP)
+    return [pack(run_no, position, slot) for position in positions]
+
+
+def count_samples(store: Store, run_no: int, *, trials: int = 1, fanout: int = 1) -> int:
+    """How many samples are stored; those with several trials count once, each of several rows by itself."""
+    of_trials = func.count(func.distinct(_sample_of(samples.c.id, run_no, trials, fanout)))
+    counted = func.count() if trials == 1 else of_trials
+    return _count(store, select(counted).select_from(samples).where(_within(samples.c.id, run_no)))
+
+
+def count_sources(store: Store, run_no: int, *, trials: int, fanout: int) -> int:
+    """How many samples the stored rows come from, when each may have become several."""
+    position = (samples.c.id - bounds(run_no)[0]).op(">>")(STEP.bit_length() - 1)
+    counted = func.count(func.distinct(position.op("/")(trials * fanout)))
+    return _count(store, select(counted).select_from(samples).where(_within(samples.c.id, run_no)))
+
+
+def count_failed_samples(store: Store, run_no: int, *, trials: int = 1, fanout: int = 1) -> int:
+    """How many samples have at least one failure."""
+    counted = func.count(func.distinct(_sample_of(failures.c.id, run_no, trials, fanout)))
+    return _count(store, select(counted).select_from(failures).where(_within(failures.c.id, run_no)))
+
+
+def _sample_of(key: Any, run_no: int, trials: int, fanout: int) -> Any:
+    """The number of the sample that a key belongs to, whatever its trial."""
+    position = (key - bounds(run_no)[0]).op(">>")(STEP.bit_length() - 1)
+    if trials == 1:
+        return position
+    source = position.op("/")(trials * fanout)
+    return source if fanout == 1 else source * fanout + position.op("&")(fanout - 1)
+
+
+def count_cut(store: Store, run_no: int) -> int:
+    """How many rows hold an answer that ended at the limit of its length."""
+    cut = samples.c.calls.contains('"cut":true')
+    return _count(store, select(func.count()).select_from(samples).where(_within(samples.c.id, run_no), cut))
+
+
+def has_retryable(store: Store, run_no: int) -> bool:
+    """Did anything fail that may go well another time?"""
+    with store.connect() as connection:
+        return any(connection.execute(query.limit(1)).first() is not None for query in _retryable(run_no))
+
+
+def drop_retryable(store: Store, run_no: int, *, fanout: int = 1) -> int:
+    """Take back the samples with such a failure, all `fanout` rows of each, so that they are done again."""
+    span = STEP * fanout
+    with store.begin() as connection:
+        found = [key for query in _retryable(run_no) for key in connection.execute(query).scalars()]
+        keys = sorted({key - key % span for key in found})
+        for key in keys:
+            for table in (samples, scores, failures, unsettled):
+                connection.execute(table.delete().where(table.c.id >= key, table.c.id < key + span))
+    return len(keys)
+
+
+def retryable_positions(store: Store, run_no: int) -> set[int]:
+    """Where something failed that may go well another time."""
+    with store.connect() as connection:
+        return {unpack(key)[1] for query in _retryable(run_no) for key in connection.execute(query).scalars()}
+
+
+def _retryable(run_no: int) -> tuple[Select[Any], Select[Any]]:
+    """The keys of what failed as a whole, and of scores of which a part failed."""
+    return (
+        select(failures.c.id).where(_within(failures.c.id, run_no), failures.c.retryable == 1),
+        select(unsettled.c.id).where(_within(unsettled.c.id, run_no)),
+    )
+
+
+def drop_scores(connection: Connection, run_no: int, slot: int) -> None:
+    """Take back all that one scorer has said of a run, so that it can say it anew."""
+    for table in (scores, failures, unsettled):
+        of_slot = and_(_within(table.c.id, run_no), table.c.id.op("&")(STEP - 1) == slot)
+        connection.execute(table.delete().where(of_slot))
+
+
+def copy_samples(connection: Connection, source: int, target: int) -> None:
+    """Give a run the samples and answers of another, with the failures that left a sample without an answer."""
+    _copy(connection, samples, (source, 0), (target, 0))
+    _copy(connection, failures, (source, 0), (target, 0))
+
+
+def copy_scores(connection: Connection, source: tuple[int, int], target: tuple[int, int]) -> None:
+    """Give a scorer (run, slot) what another said; nothing is scored anew."""
+    _copy(connection, scores, source, target)
+    _copy(connection, failures, source, target)
+
+
+def _copy(connection: Connection, table: Table, source: tuple[int, int], target: tuple[int, int]) -> None:
+    moved = pack(target[0], 0, target[1]) - pack(source[0], 0, source[1])
+    columns = [table.c.id + moved, *(column for column in table.c if column.name != "id")]
+    rows = select(*columns).where(_within(table.c.id, source[0]), table.c.id.op("&")(STEP - 1) == source[1])
+    connection.execute(table.insert().from_select([column.name for column in table.c], rows))
+
+
+def done_positions(store: Store, run_no: int) -> array[int]:
+    """The positions of the samples that are stored, in order, at eight bytes each."""
+    query = select(samples.c.id).where(_within(samples.c.id, run_no)).order_by(samples.c.id)
+    with store.connect() as connection:
+        found = connection.execution_options(yield_per=PAGE).execute(query).scalars()
+        return array("q", (unpack(key)[1] for key in found))
+
+
+def _count(store: Store, query: Select[Any]) -> int:
+    with store.connect() as connection:
+        return int(connection.execute(query).scalar_one())
+
+
+def failure_counts(store: Store, run_no: int) -> list[tuple[int, str, int]]:
+    """Slot, kind and number of the failures of a run."""
+    slot = failures.c.id.op("&")(STEP - 1)
+    query = (
+        select(slot.label("slot"), failures.c.kind, func.count())
+        .where(_within(failures.c.id, run_no))
+        .group_by("slot", failures.c.kind)
+        .order_by("slot", failures.c.kind)
+    )
+    with store.connect() as connection:
+        return [(int(s), str(kind), int(n)) for s, kind, n in connection.execute(query)]
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePage:
+    """Stored scores of one scorer, in the order of the samples; `inputs` only where asked for."""
+
+    positions: list[int]
+    values: list[str]
+    metadata: list[str | None]
+    inputs: list[str]
+    ids: list[str]
+
+    def part(self, places: Sequence[int]) -> ScorePage:
+        """Some rows of the page; columns that were not asked for stay empty."""
+        return ScorePage(
+            [self.positions[place] for place in places],
+            [self.values[place] for place in places],
+            [self.metadata[place] for place in places] if self.metadata else [],
+            [self.inputs[place] for place in places] if self.inputs else [],
+            [self.ids[place] for place in places] if self.ids else [],
+        )
+
+
+def score_pages(store: Store, run_no: int, slot: int, *, metadata: bool, inputs: bool) -> Iterator[ScorePage]:
+    """The scores of one scorer, page by page, reading no more columns than wanted."""
+    shape = [scores.c.id, scores.c["values"]]
+    if metadata:
+        shape.append(scores.c.metadata)
+    query = select(*shape)
+    if inputs:
+        sample_key = scores.c.id - slot
+        query = select(*shape, samples.c.input, samples.c.sample_id).join(samples, samples.c.id == sample_key)
+    query = query.where(_within(scores.c.id, run_no), scores.c.id.op("&")(STEP - 1) == slot).order_by(scores.c.id)
+    with store.connect() as connection:
+        result = connection.execution_options(yield_per=PAGE).execute(query)
+        for page in result.partitions(PAGE):
+            columns = [list(column) for column in zip(*page, strict=True)]
+            keys, values, rest = columns[0], columns[1], columns[2:]
+            nothing: list[Any] = []
+            yield ScorePage(
+                [unpack(key)[1] for key in keys],
+                values,
+                rest.pop(0) if metadata else nothing,
+                rest.pop(0) if inputs else nothing,
+                rest.pop(0) if inputs else nothing,
+            )
+
+
+def stored_samples(
+    store: Store, run_no: int, *, sample_id: str | None = None, limit: int | None = None, failed: bool = False
+) -> Iterator[StoredSample]:
+    """The samples of a run with their scores and failures, page by page."""
+    low, high = bounds(run_no)
+    left = limit
+    while left is None or left > 0:
+        with store.connect() as connection:
+            page = _sample_page(connection, (low, high), PAGE if left is None else min(left, PAGE), sample_id, failed)
+            said = _said_of(connection, page)
+        yield from (_stored(row, *said) for row in page)
+        if not page:
+            return
+        low = page[-1].id + 1
+        left = None if left is None else left - len(page)
+
+
+def _sample_page(
+    connection: Connection, span: tuple[int, int], size: int, sample_id: str | None, failed: bool
+) -> Sequence[Any]:
+    query = select(samples).where(samples.c.id >= span[0], samples.c.id < span[1])
+    if sample_id is not None:
+        query = query.where(samples.c.sample_id == sample_id)
+    if failed:
+        of_sample = and_(failures.c.id >= samples.c.id, failures.c.id < samples.c.id + STEP)
+        query = query.where(select(failures.c.id).where(of_sample).exists())
+    return connection.execute(query.order_by(samples.c.id).limit(size)).all()
+
+
+Said = dict[int, dict[int, Any]]
+
+
+def _said_of(connection: Connection, page: Sequence[Any]) -> tuple[Said, Said]:
+    """Scores and failures of the samples of a page, by sample and slot."""
+    score_rows: Said = {}
+    failure_rows: Said = {}
+    if not page:
+        return score_rows, failure_rows
+    low, high = page[0].id, page[-1].id + STEP
+    for row in connection.execute(select(scores).where(scores.c.id >= low, scores.c.id < high)):
+        slot = row.id & STEP - 1
+        score_rows.setdefault(row.id - slot, {})[slot] = (row[1], row[2])
+    for row in connection.execute(select(failures).where(failures.c.id >= low, failures.c.id < high)):
+        slot = row.id & STEP - 1
+        failure = Failure(stage=row.stage, kind=row.kind, detail=row.detail, retryable=bool(row.retryable))
+        failure_rows.setdefault(row.id - slot, {})[slot] = failure
+    return score_rows, failure_rows
+
+
+def _stored(row: Any, score_rows: Said, failure_rows: Said) -> StoredSample:
+    return StoredSample(
+        position=unpack(row.id)[1],
+        sample_id=row.sample_id,
+        trial=row.trial,
+        input=row.input,
+        output=row.output,
+        trace=row.trace,
+        calls=row.calls,
+        scores=score_rows.get(row.id, {}),
+        failures=failure_rows.get(row.id, {}),
+    )
+
+
+def _within(key: Any, run_no: int) -> Any:
+    low, high = bounds(run_no)
+    return and_(key >= low, key < high)

@@ -1,0 +1,1 @@
+"""From stored scores to metrics."""

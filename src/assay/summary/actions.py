@@ -1,0 +1,167 @@
+"""Actions: samples whose scores match a rule stay in the evidence and leave the metrics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from assay.datasets.filters import Filter
+from assay.errors import Problem, SpecError
+from assay.spec import LoadedTask
+from assay.spec.document import Steps
+from assay.spec.locate import Checker
+from assay.spec.messages import described
+from assay.spec.nearest import listing, nearest
+from assay.spec.task import Action
+from assay.store import sample_rows as evidence
+from assay.store.sample_rows import StoredSample
+from assay.store.store import Store
+from assay.templates import TemplateFailure, check_syntax, render_value
+
+Row = Mapping[str, Any]
+Matches = Callable[[Row], bool]
+_STEP = r"""(?:\.(?P<{0}>[^\s.\[\]'"{{}}]+)|\[\s*(?:'(?P<{0}_q>[^']+)'|"(?P<{0}_d>[^"]+)")\s*\])"""
+_SCORE = re.compile(r"scores\s*" + _STEP.format("scorer") + _STEP.format("field"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exclusion:
+    """The rows that leave the metrics, and how many samples each rule took out."""
+
+    positions: frozenset[int] = frozenset()
+    by_rule: Mapping[str, int] = field(default_factory=dict)
+
+
+def action_problems(loaded: LoadedTask) -> Iterator[Problem]:
+    """Everything wrong with the actions of a task: their filters, and the scores that these read."""
+    checker = Checker(loaded.document)
+    for i, action in enumerate(loaded.task.definition.actions):
+        _matcher(action, ("definition", "actions", i, "filter"), loaded, checker)
+    yield from checker.problems
+
+
+def excluded(loaded: LoadedTask, store: Store, rows_of: int) -> Exclusion:
+    """What the actions of a task take out of the metrics of a run."""
+    actions = loaded.task.definition.actions
+    if not actions:
+        return Exclusion()
+    checker = Checker(loaded.document)
+    rules = {
+        action.key: _matcher(action, ("definition", "actions", i, "filter"), loaded, checker)
+        for i, action in enumerate(actions)
+    }
+    if checker.problems:
+        raise SpecError(checker.problems)
+    positions: set[int] = set()
+    samples: dict[str, set[str]] = {key: set() for key in rules}
+    keys = [scorer.key for scorer in loaded.scorers]
+    for sample in evidence.stored_samples(store, rows_of):
+        row = _row(sample, keys)
+        for key, matches in rules.items():
+            if matches is not None and matches(row):
+                positions.add(sample.position)
+                samples[key].add(sample.sample_id)
+    return Exclusion(positions=frozenset(positions), by_rule={key: len(ids) for key, ids in samples.items()})
+
+
+def _row(sample: StoredSample, keys: list[str]) -> Row:
+    """What a filter sees of a sample: its scores by scorer and field, values before metadata."""
+    scores = {}
+    for slot, (values, metadata) in sample.scores.items():
+        beside = {} if metadata is None else orjson.loads(metadata)
+        scores[keys[slot - 1]] = {**beside, **orjson.loads(values)}
+    return {"sample": orjson.loads(sample.input), "scores": scores}
+
+
+def _matcher(action: Action, steps: Steps, loaded: LoadedTask, checker: Checker) -> Matches | None:
+    """The condition of an action; None and its problems noted when it is wrong."""
+    node = action.filter
+    if isinstance(node, str):
+        return _template(node, steps, checker)
+    entries = node if isinstance(node, list) else [node]
+    rules = [
+        _rule(entry, (*steps, i) if isinstance(node, list) else steps, loaded, checker)
+        for i, entry in enumerate(entries)
+    ]
+    kept = [rule for rule in rules if rule is not None]
+    if len(kept) < len(rules) or not kept:
+        return None
+    return lambda row: all(rule(row) for rule in kept)
+
+
+def _template(written: str, steps: Steps, checker: Checker) -> Matches | None:
+    """A condition in words of Jinja, with or without its braces."""
+    text = written if "{{" in written else f"{{{{ {written} }}}}"
+    wrong = check_syntax(text)
+    if wrong is not None:
+        checker.report(f"filter: {wrong}", steps)
+        return None
+
+    def matches(row: Row) -> bool:
+        try:
+            value = render_value(text, row)
+        except TemplateFailure as error:
+            if error.missing:
+                return False
+            raise
+        if not isinstance(value, bool):
+            raise SpecError(checker.document.problem(f"the filter gives {described(value)}, not true or false", steps))
+        return value
+
+    return matches
+
+
+def _rule(node: Any, steps: Steps, loaded: LoadedTask, checker: Checker) -> Matches | None:
+    if not isinstance(node, dict):
+        checker.report(f"expected a filter, such as {{op, expression, value}}, got {described(node)}", steps)
+        return None
+    expression = node.get("expression")
+    read = _score_read(expression) if isinstance(expression, str) else None
+    if read is not None:
+        node = {**node, "expression": "field"}
+    rule = checker.validated(Filter, node, steps, "the filter")
+    if rule is None:
+        return None
+    if read is None:
+        return lambda row: rule.holds(row["sample"])
+    if not _known(read, (*steps, "expression"), loaded, checker):
+        return None
+    scorer, name = read
+    return lambda row: rule.holds({"field": row["scores"].get(scorer, {}).get(name)})
+
+
+def _score_read(expression: str) -> tuple[str, str] | None:
+    """The scorer and the field that `scores.<scorer>.<field>` names, bare or in braces.
+
+    >>> _score_read("{{ scores.quality['label'] }}")
+    ('quality', 'label')
+    """
+    inner = expression.strip()
+    if inner.startswith("{{") and inner.endswith("}}"):
+        inner = inner[2:-2].strip()
+    found = _SCORE.fullmatch(inner)
+    if found is None:
+        return None
+    scorer, name = (found[part] or found[f"{part}_q"] or found[f"{part}_d"] for part in ("scorer", "field"))
+    return scorer, name
+
+
+def _known(read: tuple[str, str], steps: Steps, loaded: LoadedTask, checker: Checker) -> bool:
+    """Whether the task has such a scorer, and the scorer such a field, as far as that is known."""
+    scorer, name = read
+    kinds = {each.key: each.kind for each in loaded.scorers}
+    if scorer not in kinds:
+        if not loaded.problems:
+            checker.report(f'there is no scorer "{scorer}"; there is {listing(kinds)}', steps, nearest(scorer, kinds))
+        return False
+    kind = kinds[scorer]
+    fields = None if kind.values is None else (*kind.values, *kind.metadata)
+    if fields is not None and name not in fields:
+        message = f'{kind.name} gives no field "{name}"; it gives {listing(fields)}'
+        checker.report(message, steps, nearest(name, fields))
+        return False
+    return True

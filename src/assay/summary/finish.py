@@ -1,0 +1,103 @@
+"""The end of a run: its numbers are computed from what was committed, kept, and read again later."""
+
+from __future__ import annotations
+
+import orjson
+
+from assay.errors import SpecError
+from assay.results.document import metric_document, metric_from, report_from, summary_document
+from assay.results.run import MetricReport, RunReport
+from assay.spec import LoadedTask
+from assay.store import runs
+from assay.store import sample_rows as evidence
+from assay.store.calls import spending
+from assay.store.runs import RunRecord, Status
+from assay.store.store import Store
+from assay.summary.actions import excluded
+from assay.summary.inputs import MetricInputs
+from assay.summary.metrics import scorer_report
+
+
+def conclude(
+    loaded: LoadedTask, store: Store, record: RunRecord, *, n_cached: int, status: Status = "completed"
+) -> RunReport:
+    """Compute the numbers of a run from its committed rows, and close it."""
+    rows_of = record.rows_of
+    repeated = loaded.task.definition.trials
+    trials = repeated.num_trials if repeated is not None else 1
+    by_slot: dict[int, int] = {}
+    by_kind: dict[str, int] = {}
+    for slot, kind, n in evidence.failure_counts(store, rows_of):
+        by_slot[slot] = by_slot.get(slot, 0) + n
+        by_kind[kind] = by_kind.get(kind, 0) + n
+    left_out = excluded(loaded, store, rows_of)
+    fanout = loaded.fan_out
+    basis = MetricInputs(
+        store=store,
+        rows_of=rows_of,
+        seed=record.seed,
+        trials=repeated,
+        without=left_out.positions,
+        fanout=fanout,
+        families=bool(orjson.loads(record.spec).get("dataset", {}).get("families")),
+    )
+    scorers = tuple(
+        scorer_report(basis, slot, scorer, n_failed=by_slot.get(0, 0) + by_slot.get(slot, 0))
+        for slot, scorer in enumerate(loaded.scorers, start=1)
+    )
+    report = RunReport(
+        run=record.id,
+        status=status,
+        task=record.task,
+        model=record.model,
+        display_name=loaded.task.display_name,
+        trials=trials,
+        n_samples=evidence.count_samples(store, rows_of, trials=trials, fanout=fanout),
+        n_sources=None if fanout == 1 else evidence.count_sources(store, rows_of, trials=trials, fanout=fanout),
+        n_failed=evidence.count_failed_samples(store, rows_of, trials=trials, fanout=fanout),
+        n_cached=n_cached,
+        scorers=scorers,
+        failures=by_kind,
+        excluded=left_out.by_rule,
+        n_cut=evidence.count_cut(store, rows_of) if record.model is not None else 0,
+        spending=tuple(spending(store, record.no)),
+    )
+    keep(store, record, report)
+    return report
+
+
+def keep(store: Store, record: RunRecord, report: RunReport) -> None:
+    """Keep the numbers of a run, and close it."""
+    documents: list[dict[str, object]] = []
+    for scorer in report.scorers:
+        for metric in scorer.metrics:
+            documents.append(
+                {
+                    "place": len(documents),
+                    "scorer": scorer.key,
+                    "metric": metric.key,
+                    "type": metric.type,
+                    "document": orjson.dumps(metric_document(metric.result)).decode(),
+                }
+            )
+    summary = orjson.dumps(summary_document(report)).decode()
+    runs.finish(store, record.no, status=record_status(report.status), summary=summary, documents=documents)
+
+
+def record_status(status: str) -> Status:
+    """A report's status as the store knows it."""
+    return "partial" if status == "partial" else "completed"
+
+
+def stored_report(store: Store, record: RunRecord) -> RunReport:
+    """The numbers of a finished run as they were kept."""
+    if record.summary is None:
+        raise SpecError(
+            f"run {record.id} is {runs.state(record)} and has no numbers yet: run its file again to finish it"
+        )
+    metrics: dict[str, tuple[MetricReport, ...]] = {}
+    for scorer, metric, kind, document in runs.metric_documents(store, record.no):
+        made = MetricReport(key=metric, type=kind, result=metric_from(orjson.loads(document)))
+        metrics[scorer] = (*metrics.get(scorer, ()), made)
+    head = {"run": record.id, "status": record.status, "task": record.task, "model": record.model}
+    return report_from(head, orjson.loads(record.summary), metrics)

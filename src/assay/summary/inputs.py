@@ -1,0 +1,25 @@
+"""What the numbers of a run are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.spec.task import Trials
+from assay.store.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricInputs:
+    """What the numbers of a run are made of: its committed rows but those left out, and how trials become one.
+
+    `fanout` is how many rows may come of one sample: all of them are one cluster. So are those with the same
+    `source_id` when the rows of the dataset come in `families`.
+    """
+
+    store: Store
+    rows_of: int
+    seed: int
+    trials: Trials | None = None
+    without: frozenset[int] = frozenset()
+    fanout: int = 1
+    families: bool = False

@@ -1,0 +1,256 @@
+"""From stored scores to numbers: every metric is computed from what was committed, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+import orjson
+
+from assay.errors import Problem, SpecError
+from assay.metrics.compute import compute, fields_of, labels_of, undefined
+from assay.metrics.context import Context
+from assay.metrics.table import Table, TableBuilder, TextAmongNumbers
+from assay.registry import Said
+from assay.results.run import MetricReport, ScorerReport
+from assay.spec import LoadedMetric, LoadedScorer
+from assay.spec.task import Trials
+from assay.store import sample_rows as evidence
+from assay.summary.baseline import with_baseline
+from assay.summary.inputs import MetricInputs
+from assay.summary.trial_noise import with_noise
+from assay.summary.trials import UNBIASED, aggregate, ranges_of
+from assay.templates import texts
+from assay.types import MetricResult, MetricValue, Rows
+
+_NOTHING: Mapping[str, Any] = {}
+WORTH_SHOWING = 0.01
+"""An unbiased value stands in the table when it differs from the plug-in one by more than this."""
+
+
+class _Kept:
+    """Pages of scores without the rows that are left out, and how many those were."""
+
+    def __init__(self, pages: Iterator[evidence.ScorePage], without: frozenset[int]) -> None:
+        self._pages = pages
+        self._without = without
+        self.dropped = 0
+
+    def __iter__(self) -> Iterator[evidence.ScorePage]:
+        for page in self._pages:
+            places = [i for i, position in enumerate(page.positions) if position not in self._without]
+            self.dropped += len(page.positions) - len(places)
+            yield page.part(places) if len(places) < len(page.positions) else page
+
+
+def scorer_report(basis: MetricInputs, slot: int, scorer: LoadedScorer, *, n_failed: int) -> ScorerReport:
+    """All metrics of one scorer of a run."""
+    table, unlabelled, n_excluded = _table(basis, slot, scorer)
+    seed = basis.seed
+    reports = []
+    for metric in scorer.metrics:
+        address = f"{scorer.key}/{metric.key}"
+        try:
+            result = compute(metric.kind, metric.settings, table, seed=seed, address=address)
+        except TextAmongNumbers as error:
+            context = Context(seed=seed, address=address, level=0.95)
+            reason = _text_in(basis, slot, error.field)
+            result = undefined(metric.kind, metric.settings, context, n=table.n, reason=reason)
+        else:
+            result = _with_unbiased(metric, table, result, seed=seed, address=address)
+            result = _with_unlabelled(metric, result, unlabelled)
+            # of several trials some may have failed and others not: no bound is worth its name then
+            result = _with_bounds(result, metric, scorer, n_failed if basis.trials is None else 0)
+            result = with_noise(basis, slot, scorer, metric, with_baseline(basis, slot, scorer, metric, result))
+        shown = metric.settings.display_name
+        reports.append(MetricReport(key=metric.key, type=metric.kind.name, result=result, display_name=shown))
+    return ScorerReport(
+        key=scorer.key,
+        type=scorer.kind.name,
+        display_name=scorer.settings.display_name,
+        purpose=scorer.settings.purpose,
+        n_scored=table.n,
+        n_failed=n_failed,
+        n_excluded=n_excluded,
+        metrics=tuple(reports),
+        detail=_detail(basis, slot, scorer),
+    )
+
+
+def _text_in(basis: MetricInputs, slot: int, field: str) -> str:
+    """Which sample has text where a metric needs numbers."""
+    for page in _Kept(
+        evidence.score_pages(basis.store, basis.rows_of, slot, metadata=True, inputs=True), basis.without
+    ):
+        for sample_id, *said in zip(page.ids, page.values, page.metadata, strict=True):
+            found = next((v for each in said if each and (v := orjson.loads(each).get(field)) is not None), None)
+            if isinstance(found, str):
+                return f'the field "{field}" must be a number, but in sample {sample_id} it is the text "{found:.40}"'
+    raise AssertionError(f"no sample has text in {field}")
+
+
+def _detail(basis: MetricInputs, slot: int, scorer: LoadedScorer) -> Mapping[str, Any] | None:
+    """What only all samples together show, for the scorers that have such a thing."""
+    if scorer.kind.detail is None:
+        return None
+    stored = evidence.stored_samples(basis.store, basis.rows_of)
+    kept = (sample for sample in stored if sample.position not in basis.without)
+    return scorer.kind.detail(scorer.settings, _said(kept, slot))
+
+
+def _said(stored: Iterator[evidence.StoredSample], slot: int) -> Iterator[Said]:
+    for sample in stored:
+        if slot in sample.scores:
+            metadata = sample.scores[slot][1]
+            yield sample.sample_id, {} if metadata is None else orjson.loads(metadata), None
+        elif slot in sample.failures:
+            yield sample.sample_id, None, sample.failures[slot].detail
+
+
+def _with_bounds(result: MetricResult, metric: LoadedMetric, scorer: LoadedScorer, n_failed: int) -> MetricResult:
+    """Where a mean would lie if every failed sample had the least, or the greatest, value that there is."""
+    span = scorer.kind.ranges.get(str(getattr(metric.settings, "field", "")))
+    if span is None or metric.kind.name != "mean" or not n_failed:
+        return result
+    bounds = {}
+    for name, value in result.values.items():
+        if value.value is not None:
+            total = value.n + n_failed
+            bounds[name] = [(value.value * value.n + n_failed * end) / total for end in span]
+    return replace(result, detail={**result.detail, "if_failed": bounds}) if bounds else result
+
+
+def _with_unbiased(
+    metric: LoadedMetric, table: Table, result: MetricResult, *, seed: int, address: str
+) -> MetricResult:
+    """The result with the unbiased twin of pass@k or pass^k in its details, and in sight where it matters."""
+    field = getattr(metric.settings, "field", None)
+    if field is None or f"{field}{UNBIASED}" not in table.seen:
+        return result
+    settings = metric.settings.model_copy(update={"field": f"{field}{UNBIASED}"})
+    twin = compute(metric.kind, settings, table, seed=seed, address=f"{address}{UNBIASED}")
+    values, beside = dict(result.values), {}
+    for (name, plain), unbiased in zip(result.values.items(), twin.values.values(), strict=True):
+        beside[name] = unbiased.value
+        if _differ(plain, unbiased):
+            values[f"{name} (unbiased)"] = unbiased
+    return replace(result, values=values, detail={**result.detail, "unbiased": beside})
+
+
+def _differ(plain: MetricValue, unbiased: MetricValue) -> bool:
+    if plain.value is None or unbiased.value is None:
+        return plain.value is not unbiased.value
+    return abs(plain.value - unbiased.value) > WORTH_SHOWING
+
+
+def _with_unlabelled(metric: LoadedMetric, result: MetricResult, unlabelled: Mapping[str, int]) -> MetricResult:
+    """The result with the number of samples that have no group or no cluster, where there are such."""
+    lacking = {
+        name: unlabelled[template]
+        for name, template in (("group", metric.settings.group_by), ("cluster", metric.settings.cluster_by))
+        if template is not None and unlabelled.get(template)
+    }
+    return replace(result, detail={**result.detail, "n_without": lacking}) if lacking else result
+
+
+def _table(basis: MetricInputs, slot: int, scorer: LoadedScorer) -> tuple[Table, dict[str, int], int]:
+    """The scores of a scorer, for every template of labels how many samples it gave none, how many were left out."""
+    trials = basis.trials
+    specs = [metric.settings for metric in scorer.metrics]
+    fields = {name for settings in specs for name in fields_of(settings).values()}
+    if trials is not None:
+        fields |= {f"{name}{UNBIASED}" for name in fields}
+    labels = {label for settings in specs for label in labels_of(settings)}
+    unlabelled = dict.fromkeys(labels, 0)
+    whole = any(metric.kind.code for metric in scorer.metrics)
+    builder = TableBuilder(fields, labels, ranges=ranges_of(scorer.kind.ranges, trials), whole=whole)
+    known = scorer.kind.values
+    metadata = trials is None and (whole or known is None or not fields <= set(known))
+    inputs = bool(labels) or basis.families
+    stored = evidence.score_pages(basis.store, basis.rows_of, slot, metadata=metadata, inputs=inputs)
+    kept = _Kept(stored, basis.without)
+    families: dict[str, int] = {}
+    for page in kept if trials is None else _aggregated(iter(kept), trials, basis.fanout):
+        values = _loaded(page.values)
+        details = _loaded(page.metadata) if metadata else [_NOTHING] * len(values)
+        named = _labels(page, labels)
+        for template, column in named.items():
+            unlabelled[template] += sum(label is None for label in column)
+        builder.add(values, details, labels=named, clusters=_clusters(basis, page, families))
+    table = builder.build()
+    for template, n in unlabelled.items():
+        if table.n and n == table.n:
+            place = getattr(template, "place", None)
+            raise SpecError(Problem(message="this template gives no label for any sample", place=place))
+    return table, unlabelled, kept.dropped
+
+
+def _clusters(basis: MetricInputs, page: evidence.ScorePage, families: dict[str, int]) -> list[int] | None:
+    """The number of each row's family: what came of the same sample, or of the same row of a generator's source."""
+    if basis.families:
+        named = (str(orjson.loads(text).get("source_id", i)) for text, i in zip(page.inputs, page.ids, strict=True))
+        return [families.setdefault(name, len(families)) for name in named]
+    return None if basis.fanout == 1 else [position // basis.fanout for position in page.positions]
+
+
+def _aggregated(pages: Iterator[evidence.ScorePage], trials: Trials, fanout: int) -> Iterator[evidence.ScorePage]:
+    """The pages with one score a sample instead of one a trial; rows with the same number are the same sample."""
+    rows = (
+        (position, page.values[i], page.inputs[i : i + 1], page.ids[i : i + 1])
+        for page in pages
+        for i, position in enumerate(page.positions)
+    )
+    made = evidence.ScorePage([], [], [], [], [])
+    for sample, entries in _by_sample(rows, trials.num_trials, fanout):
+        score = aggregate([orjson.loads(text) for _, text, _, _ in entries], trials)
+        made.positions.append(sample)
+        made.values.append(orjson.dumps(score).decode())
+        made.inputs.extend(entries[0][2])
+        made.ids.extend(entries[0][3])
+        if len(made.values) == evidence.PAGE:
+            yield made
+            made = evidence.ScorePage([], [], [], [], [])
+    yield made
+
+
+Entry = tuple[int, str, list[str], list[str]]
+
+
+def _by_sample(rows: Iterator[Entry], trials: int, fanout: int) -> Iterator[tuple[int, list[Entry]]]:
+    """The trials of each sample together, samples in their order."""
+    for source, group in groupby(rows, key=lambda row: row[0] // (trials * fanout)):
+        parts: dict[int, list[Entry]] = {}
+        for entry in group:
+            parts.setdefault(entry[0] % fanout, []).append(entry)
+        for n in sorted(parts):
+            yield source * fanout + n, parts[n]
+
+
+def _loaded(documents: Sequence[str | None]) -> list[Mapping[str, Any]]:
+    """Parse JSON objects, each distinct text once."""
+    known: dict[str | None, Mapping[str, Any]] = {
+        text: _NOTHING if text is None else orjson.loads(text) for text in set(documents)
+    }
+    return [known[text] for text in documents]
+
+
+def _labels(page: evidence.ScorePage, templates: set[str]) -> dict[str, Sequence[str | None]]:
+    if not templates:
+        return {}
+    rows = Rows(positions=page.positions, ids=page.ids, samples=[orjson.loads(text) for text in page.inputs])
+    return {template: _label_column(template, rows) for template in templates}
+
+
+def _label_column(template: str, rows: Rows) -> Sequence[str | None]:
+    column = texts(template, rows, stage="metric")
+    return [None if place in column.failures else value for place, value in enumerate(column.values)]
+
+
+def addressed(reports: Sequence[ScorerReport]) -> Iterator[tuple[str, MetricValue]]:
+    """Every value of a run with its address, `scorer/metric/name`."""
+    for scorer in reports:
+        for metric in scorer.metrics:
+            for name, value in metric.result.values.items():
+                yield f"{scorer.key}/{metric.key}/{name}", value

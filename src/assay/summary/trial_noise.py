@@ -1,0 +1,73 @@
+"""How much a mean moves by asking again alone, from the trials of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import orjson
+
+from assay.results.document import value_document
+from assay.spec import LoadedMetric, LoadedScorer
+from assay.spec.task import Trials
+from assay.stats.clusters import FloatArray
+from assay.stats.noise import noise_floor
+from assay.stats.random import generator
+from assay.store import sample_rows as evidence
+from assay.summary.inputs import MetricInputs
+from assay.types import MetricResult
+
+
+def with_noise(
+    basis: MetricInputs, slot: int, scorer: LoadedScorer, metric: LoadedMetric, result: MetricResult
+) -> MetricResult:
+    """The result with the noise floor in its details, where it is the mean of a field over several trials.
+
+    Beside it stands the smallest difference that two runs of the same model over the same samples show by luck.
+    """
+    field = str(getattr(metric.settings, "field", ""))
+    trials = basis.trials
+    if trials is None or metric.kind.name != "mean" or not _averaged(trials, field):
+        return result
+    found = noise_floor(
+        _table(basis, slot, field, trials.num_trials),
+        rng=generator(basis.seed, f"{scorer.key}/{metric.key}/noise"),
+        bounds=scorer.kind.ranges.get(field),
+    )
+    detail: dict[str, Any] = {
+        "floor": value_document(found.floor),
+        "difference_by_luck": value_document(found.difference),
+    }
+    return replace(result, detail={**result.detail, "noise": detail})
+
+
+def _averaged(trials: Trials, field: str) -> bool:
+    """Do the trials of a sample become their mean?"""
+    rules = {rule.score_name: rule.aggregator.function for rule in trials.score_aggregators or ()}
+    return bool(field) and rules.get(field, "mean") == "mean"
+
+
+def _table(basis: MetricInputs, slot: int, field: str, times: int) -> FloatArray:
+    """The values of a field, one row a sample and one column a trial, NaN where a trial has none.
+
+    Of a sample that became several rows each row by its number is one.
+    """
+    rows: dict[tuple[int, int], dict[int, float]] = {}
+    for position, value in _values(basis, slot, field):
+        cell, number = divmod(position, basis.fanout)
+        rows.setdefault((cell // times, number), {})[cell % times] = value
+    table = np.full((len(rows), times), np.nan)
+    for place, found in enumerate(rows.values()):
+        for trial, value in found.items():
+            table[place, trial] = value
+    return table
+
+
+def _values(basis: MetricInputs, slot: int, field: str) -> Iterator[tuple[int, float]]:
+    for page in evidence.score_pages(basis.store, basis.rows_of, slot, metadata=False, inputs=False):
+        for position, text in zip(page.positions, page.values, strict=True):
+            value = orjson.loads(text).get(field)
+            if position not in basis.without and isinstance(value, int | float):
+                yield position, float(value)

@@ -1,0 +1,83 @@
+"""What can be said of a template before any sample is seen: its syntax, and the columns it reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from assay.spec.placeholder import has_placeholder
+from assay.templates.shape import ColumnLookup, shape
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ColumnUse:
+    """A column that a template reads, and on which of the template's lines (from 1)."""
+
+    name: str
+    line: int
+
+
+def check_syntax(template: str) -> str | None:
+    """What Jinja cannot read in the template, with the template's line; None when all is well.
+
+    >>> check_syntax("{{ sample.x")
+    "line 1: unexpected end of template, expected 'end of print statement'."
+    """
+    source = str(template)
+    if shape(source) is not None or has_placeholder(source):
+        return None
+    from assay.templates.compiled import cause, compiled
+
+    try:
+        compiled(source)
+    except Exception as error:
+        line = getattr(error, "lineno", None) or 1
+        return f"line {line}: {cause(error, {})}"
+    return None
+
+
+def columns_read(template: str) -> tuple[ColumnUse, ...]:
+    """The columns that every sample must have; those under `is defined`, `default` or `.get` need not be.
+
+    >>> columns_read("{{ sample.question }} {{ sample.hint | default('') }}")
+    (ColumnUse(name='question', line=1),)
+    """
+    return _columns_read(str(template))
+
+
+def names_read(template: str) -> frozenset[str]:
+    """The variables that a template needs: `sample`, and what else its place offers.
+
+    >>> sorted(names_read("{{ sample.x }} {{ topic }}"))
+    ['sample', 'topic']
+    """
+    source = str(template)
+    if isinstance(shape(source), ColumnLookup):
+        return frozenset({"sample"})
+    if shape(source) is not None or has_placeholder(source) or check_syntax(source) is not None:
+        return frozenset()
+    from assay.templates import column_use as reads
+
+    return frozenset(reads.names_read(source))
+
+
+@lru_cache(maxsize=4096)
+def _columns_read(source: str) -> tuple[ColumnUse, ...]:
+    simple = shape(source)
+    if isinstance(simple, ColumnLookup):
+        uses = [ColumnUse(simple.name, simple.line)]
+    elif simple is not None or check_syntax(source) is not None:
+        uses = []
+    elif has_placeholder(source):
+        return ()
+    else:
+        from assay.templates.column_use import surely_read
+
+        uses = [ColumnUse(name, line) for name, line in surely_read(source)]
+    named = {"sample_id"}
+    kept: list[ColumnUse] = []
+    for use in uses:
+        if use.name not in named and not has_placeholder(use.name):
+            named.add(use.name)
+            kept.append(use)
+    return tuple(kept)

@@ -1,0 +1,127 @@
+"""One number a sample: which numbers of a run are means, and which samples belong together."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from assay.analysis.means import SampleMean, answer_columns, sample_means
+from assay.analysis.per_sample import RunSeries, Series, series_of
+from assay.api.run import run_file
+from assay.builtin import registry
+from assay.errors import SpecError
+from assay.prepare.plan import Options
+from assay.store.runs import find
+from assay.store.store import open_store
+
+TASK = """
+key: many
+display_name: Many
+definition:
+  dataset: {source: {type: local, file_path: data.jsonl}}
+  scorers:
+    - type: string_equals
+      ground_truth: "{{ sample.answer }}"
+      value: "{{ sample.said }}"
+      metrics:
+        - {type: mean, field: is_correct, name: Accuracy}
+        - {type: weighted_average, field: answer_pred, weights: {a: 0, b: 0.5, c: 2}}
+        - {type: multiclass-classification, field_gt: answer_gt, field_pred: answer_pred}
+        - {type: binary-classification, field_gt: answer_gt, field_pred: answer_pred,
+           positive_answer: a, negative_answer: b}
+        - {type: frequency, field: answer_pred}
+        - {type: max, field: is_correct}
+    - {type: contains, key: found, substring: a, value: "{{ sample.said }}", purpose: qa}
+"""
+
+
+@pytest.fixture
+def stored(project, monkeypatch):
+    monkeypatch.chdir(project.folder)
+    path = project.write("task.yaml", TASK)
+    rows = [("a", "a"), ("b", "a"), ("b", "b"), ("c", "c"), ("c", "b")]
+    project.write("data.jsonl", [{"sample_id": f"s{i}", "answer": t, "said": s} for i, (t, s) in enumerate(rows)])
+    report, _ = run_file(path, Options())
+    store = open_store(str(project.folder / ".assay" / "assay.db"))
+    yield store, find(store, report.run), report
+    store.close()
+
+
+def test_means_weighted_averages_and_accuracies_are_read_sample_by_sample(stored):
+    store, record, report = stored
+    measures = sample_means(store, record, registry())
+    assert list(measures) == [
+        "string_equals/mean/Accuracy",
+        "string_equals/weighted_average/answer_pred_weighted_average",
+        "string_equals/multiclass-classification/accuracy",
+        "string_equals/binary-classification/accuracy",
+        "found/mean/accuracy",
+    ]
+    found = series_of(store, record, measures)
+    kept = {
+        f"{scorer.key}/{metric.key}/{name}": value
+        for scorer in report.scorers
+        for metric in scorer.metrics
+        for name, value in metric.result.values.items()
+    }
+    for address, series in found.series.items():
+        numbers = list(series.values.values())
+        assert sum(numbers) / len(numbers) == pytest.approx(kept[address].value)
+        assert len(numbers) == kept[address].n
+    binary = found.series["string_equals/binary-classification/accuracy"]
+    assert binary.failed == dict.fromkeys(("s3", "s4"), "it has no number in answer_gt and answer_pred")
+    assert measures["string_equals/mean/Accuracy"].bounds == (0.0, 1.0)
+    assert [measure.headline for measure in measures.values()] == [True, True, True, True, False]
+
+
+def test_columns_of_recorded_answers_do_not_count_for_the_content(stored):
+    store, record, _ = stored
+    assert answer_columns(record) == {"said"}
+    whole, less = (series_of(store, record, {}, ignored=ignored).contents for ignored in ((), ("said",)))
+    assert set(whole) == set(less)
+    assert len(set(whole.values())) == 5
+    assert whole != less
+
+
+def test_a_run_without_numbers_is_refused(stored):
+    store, record, _ = stored
+    with pytest.raises(SpecError, match="has no numbers yet"):
+        series_of(store, dataclasses.replace(record, summary=None, status="interrupted"), {})
+
+
+def test_rows_of_one_sample_stay_together_and_labels_join_more(stored):
+    _, record, _ = stored
+    measure = SampleMean(address="s/m/v", scorer="s", read=lambda score: None, fields=("v",))
+    series = Series(measure, clusters={"q1/1": "x", "q2/1": "x"})
+    sources = {"q1/0": "q1", "q1/1": "q1", "q2/0": "q2", "q2/1": "q2", "q3": "q3"}
+    ids = list(sources)
+
+    def groups(made):
+        codes = RunSeries(record=record, series={"s/m/v": made}, contents={}, sources=sources).clusters(ids, "s/m/v")
+        return None if codes is None else [codes.tolist().index(code) for code in codes.tolist()]
+
+    assert groups(Series(measure)) == [0, 0, 2, 2, 4]
+    assert groups(series) == [0, 0, 0, 0, 4]
+    alone = RunSeries(record=record, series={"s/m/v": Series(measure)}, contents={}, sources={})
+    assert alone.clusters(ids, "s/m/v") is None
+    assert alone.clusters([], "s/m/v") is None
+
+
+def test_the_trials_of_a_sample_are_one_number(live):
+    from assay.spec.task import Trials
+    from assay.summary.trials import aggregate
+
+    task = live(6).folder / "task.yaml"
+    task.write_text(task.read_text() + "  trials: {num_trials: 2}\n")
+    outcome = live(6, task=task.read_text()).assay("run", "task.yaml", "--model", "stub", "-q", "--json")
+    assert outcome.code == 0, outcome.err
+    store = open_store(str(task.parent / ".assay" / "assay.db"))
+    record = find(store, outcome.json["run"])
+    found = series_of(store, record, sample_means(store, record, registry()))
+    store.close()
+    (series,) = found.series.values()
+    assert len(series.values) == 6
+    assert aggregate([{"is_correct": 1.0}] * 2, Trials(num_trials=2)) == {"is_correct": 1.0}
+    mean = outcome.json["scorers"][0]["metrics"][0]["values"]["accuracy"]["value"]
+    assert sum(series.values.values()) / 6 == pytest.approx(mean)

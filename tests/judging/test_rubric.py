@@ -1,0 +1,35 @@
+"""Rubrics from values and texts; the layouts of files are tested with the public Rubric."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.errors import Place, SpecError
+from assay.judging.rubric import sheet_from_text, sheet_of
+from assay.spec.fields import Located
+
+CRITERION = {"requirement": "Is polite."}
+
+
+def test_criteria_that_are_already_made_are_taken_as_they_are():
+    criterion = sheet_of([CRITERION]).criteria[0]
+    assert sheet_of([criterion, {"name": "rest", "criteria": [criterion]}]).criteria == (criterion, criterion)
+
+
+def test_a_problem_is_placed_by_the_nearest_text_that_knows_its_own():
+    here = Place("task.yaml", 7, 5)
+    with pytest.raises(SpecError) as caught:
+        sheet_of([{"requirement": Located("Is polite.", here), "weight": "x"}])
+    assert caught.value.problems[0].place == here
+    with pytest.raises(SpecError, match=r"\[0\]\.criteria\[0\]: expected a criterion"):
+        sheet_of([{"name": "a", "criteria": [3]}])
+    with pytest.raises(SpecError, match=r"\[1\]: expected a criterion"):
+        sheet_of([CRITERION, None])
+
+
+def test_text_is_yaml_or_json_with_places():
+    assert sheet_from_text('[{"requirement": "r"}]').names == ("criterion_1",)
+    with pytest.raises(SpecError, match="rubric:2:11"):
+        sheet_from_text("- requirement: r\n  weight: x\n")
+    with pytest.raises(SpecError, match="empty"):
+        sheet_from_text("")

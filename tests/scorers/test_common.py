@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from assay.errors import SpecError
+from assay.scorers.choice import StringEqualsMcqa
+from assay.scorers.common import RowFailureError, needs_answer, replies, row_by_row, score_columns
+from assay.scorers.contains import Contains
+from assay.spec.fields import ScorerSpec
+from assay.types import Column, Failure
+
+
+def test_only_a_scorer_of_replies_without_a_value_needs_an_answer():
+    assert needs_answer(Contains(type="contains", substring="x"))
+    assert not needs_answer(Contains(type="contains", substring="x", value="{{ sample.y }}"))
+    assert needs_answer(StringEqualsMcqa(type="string_equals_mcqa", ground_truth_choice="A", choices=["A"]))
+    assert not needs_answer(ScorerSpec(type="python"))
+
+
+def test_a_task_without_replies_is_an_error_of_the_file(make_rows):
+    with pytest.raises(SpecError, match="contains looks at the model's reply, but the task has no solver"):
+        replies(Contains(type="contains", substring="x"), make_rows(None, {"q": ["x"]}))
+
+
+def test_replies_in_any_sequence_become_a_list(make_rows):
+    rows = make_rows(["a"])
+    object.__setattr__(rows, "answers", ("a",))
+    assert replies(Contains(type="contains", substring="x"), rows) == ["a"]
+
+
+def test_a_failed_row_holds_nothing_in_any_column():
+    failure = Failure(stage="score", kind="parse", detail="x")
+    answers = ["a", "b"]
+    made = score_columns({"v": [1.0, 0.0]}, {"m": answers}, {1: failure})
+    assert made.values == {"v": [1.0, None]}
+    assert made.metadata == {"m": ["a", None]}
+    assert answers == ["a", "b"]
+
+
+def test_rows_fail_alone_and_in_the_order_of_their_columns():
+    early, late = (Failure(stage="score", kind="template", detail=text) for text in ("early", "late"))
+
+    def one(left, right):
+        if left == "bad":
+            raise RowFailureError("no good")
+        return {"v": left + right}
+
+    made = row_by_row(
+        one,
+        [
+            Column(values=["a", None, "bad", "c"], failures={1: early}),
+            Column(values=["x", None, "y", "z"], failures={1: late}),
+        ],
+        values=["v"],
+        metadata=["absent"],
+    )
+    assert made.values == {"v": ["ax", None, None, "cz"]}
+    assert made.metadata == {"absent": [None] * 4}
+    assert list(made.failures) == [1, 2]
+    assert made.failures[1] is early
+    assert made.failures[2] == Failure(stage="score", kind="parse", detail="no good")

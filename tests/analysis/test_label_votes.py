@@ -9,18 +9,19 @@ import pytest
 
 from assay.analysis.label_votes import label_ballots
 from assay.store.decoder import Sample
+from assay.store.run_spec import RunSpec
 from assay.types import Score
 
 
 def run_of(scorer):
     spec = {"task": {"definition": {"scorers": [scorer]}}, "scorers": ["judged"]}
-    return SimpleNamespace(spec=orjson.dumps(spec))
+    return SimpleNamespace(spec=RunSpec.from_json(orjson.dumps(spec).decode()))
 
 
 def sample(name, values, sample=None):
     scores = {} if values is None else {"judged": Score(scorer="judged", values=values)}
     return Sample(
-        sample_id=name, trial=0, sample=sample or {}, output="", trace=None, calls=[], scores=scores, failures=()
+        sample_id=name, trial=0, sample=sample or {}, output="", trace=None, calls=[], scores=scores, failures={}
     )
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from dataclasses import replace
 
 import orjson
 import pytest
 
-from assay.analysis.means import answer_columns, changed_settings, sample_means, scorer_nodes
+from assay.analysis.means import answer_columns, sample_means
 from assay.builtin import registry
 from assay.interop.numbers import as_number
 from assay.store import runs
+from assay.store.run_spec import RunSpec
 from assay.store.runs import NewRun
 from assay.store.store import open_store
 
@@ -25,8 +26,9 @@ def made(tmp_path):
     store = open_store(str(tmp_path / "assay.db"))
 
     def make(task, scorers, metrics):
-        spec = orjson.dumps({"task": task, "scorers": scorers}).decode()
-        record = runs.start(store, NewRun(identity="i", task="t", file="f", model=None, seed=0, spec=spec))
+        spec = RunSpec.from_json(orjson.dumps({"task": task, "scorers": scorers}).decode())
+        record = runs.start(store, NewRun(spec=spec, file="f", model=None))
+        record = replace(record, spec=spec)
         documents = [
             {"place": i, "scorer": s, "metric": m, "type": t, "document": _values(names)}
             for i, (s, m, t, names) in enumerate(metrics)
@@ -87,27 +89,3 @@ def test_scorers_that_nobody_knows_any_more_and_other_metrics_are_passed_over(ma
 )
 def test_numbers_are_finite_and_no_text(value, number):
     assert as_number(value) == number
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "changed"),
-    [
-        ({}, {"normalize": []}, []),
-        ({}, {"normalize": ["lower"]}, ["normalize"]),
-        ({"metrics": [], "display_name": "a"}, {"metrics": [{"type": "mean"}], "display_name": "b"}, []),
-        ({"type": "mine", "x": 1}, {"type": "mine", "x": 2, "y": 1}, ["x", "y"]),
-    ],
-)
-def test_scorers_differ_in_what_they_do_and_not_in_what_they_are_called(before, after, changed):
-    sides = [{"type": "string_equals", "ground_truth": "x", **side} for side in (before, after)]
-    assert changed_settings(*sides, registry()) == changed
-
-
-def test_a_scorer_has_the_rubric_that_the_run_kept():
-    spec = {
-        "task": {"definition": {"scorers": [{"type": "rubric", "rubric": "r.yaml"}, {"type": "string_equals"}]}},
-        "scorers": ["graded", "exact"],
-        "sheets": {"graded": {"criteria": [1]}},
-    }
-    nodes = dict(scorer_nodes(SimpleNamespace(spec=orjson.dumps(spec))))
-    assert nodes == {"graded": {"type": "rubric", "rubric": {"criteria": [1]}}, "exact": {"type": "string_equals"}}

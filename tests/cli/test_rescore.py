@@ -101,7 +101,7 @@ def test_another_number_of_trials_is_refused(cli, recorded):
     change(recorded, "  scorers:", "  trials: {num_trials: 2}\n  scorers:")
     said = cli("rescore", "latest", "task.yaml", "--max-failures", "1")
     assert said.code == 2
-    assert "1 trial a sample" in said.err
+    assert "1 trial per sample" in said.err
 
 
 def test_a_wrong_task_is_refused(cli, recorded):

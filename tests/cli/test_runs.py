@@ -33,11 +33,12 @@ def test_runs_are_listed_newest_first(cli, recorded):
 
 def test_an_unfinished_run_has_no_samples_to_show(cli, recorded):
     from assay.store import runs
+    from assay.store.run_spec import RunSpec
     from assay.store.runs import NewRun
     from assay.store.store import open_store
 
     store = open_store(str(recorded.folder / ".assay" / "assay.db"))
-    runs.start(store, NewRun(identity="i", task="half\x1b[2J", file="f", model=None, seed=0, spec='{"scorers": []}'))
+    runs.start(store, NewRun(spec=RunSpec(kind="run", task="half\x1b[2J"), file="f", model=None))
     store.close()
     (row,) = cli("runs", "--json").lines
     assert (row["status"], row["n_samples"]) == ("interrupted", None)
@@ -49,19 +50,14 @@ def test_an_unfinished_run_has_no_samples_to_show(cli, recorded):
 
 def _long_names(folder):
     from assay.store import runs
+    from assay.store.run_spec import RunSpec
     from assay.store.runs import NewRun
     from assay.store.store import open_store
 
     store = open_store(str(folder / ".assay" / "assay.db"))
-    for n, aside in enumerate(("", '"aside": "audit", ', "")):
-        new = NewRun(
-            identity=str(n),
-            task=f"summaries-of-long-letters-{n}",
-            file="f",
-            model="openrouter/vendor/model-with-a-name",
-            seed=0,
-            spec=f'{{{aside}"scorers": []}}',
-        )
+    for n, kind in enumerate(("run", "audit", "run")):
+        spec = RunSpec(kind=kind, task=f"summaries-of-long-letters-{n}")
+        new = NewRun(spec=spec, file="f", model="openrouter/vendor/model-with-a-name")
         runs.finish(store, runs.start(store, new).no, status="interrupted", summary=None, documents=[])
     store.close()
 

@@ -88,7 +88,7 @@ def test_the_reason_of_a_failure_is_never_cut(cli, recorded):
 
 def test_lines_of_a_stack_stay_lines(cli, recorded):
     from assay.report.samples import _lines
-    from assay.store.decoder import NamedFailure, Sample
+    from assay.store.decoder import Sample
     from assay.types import Failure
 
     failure = Failure(stage="score", kind="code", detail="ValueError: no\n  line 3, in score\n  line 4, in more")
@@ -100,7 +100,7 @@ def test_lines_of_a_stack_stay_lines(cli, recorded):
         trace=None,
         calls=[],
         scores={},
-        failures=(NamedFailure(scorer="mine", failure=failure),),
+        failures={"mine": failure},
     )
     assert [line for line, _ in _lines(entry, "reply")] == [
         "sample a",

@@ -10,6 +10,7 @@ import pytest
 from assay.runner.reply_cache import KeyFilter, ReplyCache
 from assay.store import runs
 from assay.store.calls import write_calls
+from assay.store.run_spec import RunSpec
 from assay.store.runs import NewRun
 from assay.store.store import open_store
 from assay.types import PaidCall, Reply, Usage
@@ -37,7 +38,7 @@ def store(tmp_path):
 
 
 def new_run(store):
-    return runs.start(store, NewRun(identity="i", task="t", file="f", model=None, seed=0, spec="{}")).no
+    return runs.start(store, NewRun(spec=RunSpec(kind="run", task="t"), file="f", model=None)).no
 
 
 def paid(n, cost="0.5"):

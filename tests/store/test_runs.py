@@ -10,9 +10,10 @@ from sqlalchemy import update
 
 from assay.errors import RunError, SpecError
 from assay.store import runs, schema
+from assay.store.run_spec import RunSpec
 from assay.store.store import open_store
 
-NEW = runs.NewRun(identity="abc", task="t", file="t.yaml", model=None, seed=0, spec="{}")
+NEW = runs.NewRun(identity="abc", file="t.yaml", model=None, spec=RunSpec(kind="run", task="t"))
 
 
 @pytest.fixture
@@ -116,8 +117,8 @@ def test_a_step_of_something_else_is_never_the_latest(store):
 
     own = runs.start(store, NEW)
     for _ in range(45):
-        probe = runs.start(store, replace(NEW, spec='{"aside": "audit"}'))
+        probe = runs.start(store, replace(NEW, spec=RunSpec(kind="audit", task="t")))
     assert runs.find(store, "latest").no == own.no
     assert [record.no for record in runs.all_runs(store, 5)] == [own.no]
-    assert len(runs.all_runs(store, 100, aside=True)) == 46
-    assert runs.find(store, probe.id).is_aside
+    assert len(runs.all_runs(store, 100, steps=True)) == 46
+    assert runs.find(store, probe.id).kind == "audit"

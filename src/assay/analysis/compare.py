@@ -6,15 +6,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from string import ascii_uppercase
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.analysis.means import SampleMean, answer_columns, changed_settings, one_mean, sample_means, scorer_nodes
-from assay.analysis.per_sample import RunSeries, Series, is_fanned, series_of
+from assay.analysis.means import SampleMean, answer_columns, one_mean, sample_means
+from assay.analysis.per_sample import RunSeries, Series, series_of
 from assay.analysis.sources import by_source, gaps, made_columns
 from assay.builtin import registry
 from assay.errors import Problem, SpecError
+from assay.prepare.describe import completed
 from assay.registry import Registry
 from assay.results.comparison import Compared, Comparison, Flip, Matching, NamedRun, Part
 from assay.results.rules import one_address
@@ -26,12 +26,10 @@ from assay.stats.multiple import benjamini_hochberg, holm
 from assay.stats.paired import Paired, Verdict, items_to_decide, paired, verdict
 from assay.stats.random import generator
 from assay.store.decoder import read_samples
+from assay.store.run_spec import changed_settings
 from assay.store.runs import RunRecord
 from assay.store.store import Store
 from assay.types import MetricValue
-
-if TYPE_CHECKING:
-    pass
 
 MOST_RUNS = len(ascii_uppercase)
 IDS_SHOWN = 5
@@ -85,7 +83,7 @@ def _read(
     store: Store, records: Sequence[RunRecord], measures: Sequence[Mapping[str, SampleMean]], ignored: Collection[str]
 ) -> list[RunSeries]:
     """Every run once; where one has several rows a sample, all of them sample by sample."""
-    fanned = any(is_fanned(record) for record in records)
+    fanned = any(record.spec.fans_out for record in records)
     read: dict[str, RunSeries] = {}
     for record, own in zip(records, measures, strict=True):
         if record.id not in read:
@@ -142,13 +140,14 @@ def _measures(
 def _sameness(records: Sequence[RunRecord], keys: Collection[str], known: Registry) -> Iterator[str]:
     """What a reader must know of runs that are one, or whose scorers are not."""
     first, *rest = records
-    before = dict(scorer_nodes(first))
+    before = completed(first.spec, known)
     for letter, record in zip(_letters(1), rest, strict=False):
         if record.id == first.id:
             yield f"A and {letter} are the same run, {record.id}"
-        after = dict(scorer_nodes(record))
+        after = completed(record.spec, known)
         for key in keys:
-            changed = changed_settings(before.get(key, {}), after.get(key, {}), known)
+            one, other = before.scorer(key), after.scorer(key)
+            changed = changed_settings(one, other) if one is not None and other is not None else []
             if changed:
                 yield (
                     f"{key} is not the same scorer in A and {letter}: {listing(changed)} differs; what changed may be "

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from assay.analysis.means import scorer_nodes
 from assay.analysis.scale import Scale
 from assay.analysis.votes import Ballot
 from assay.store.decoder import Sample
+from assay.store.run_spec import StoredScorer
 from assay.store.runs import RunRecord
 
 JUDGE = "judge"
@@ -27,21 +26,21 @@ class LabelBallots:
     scales: Mapping[str, Scale]
 
 
-def label_scorers(record: RunRecord) -> dict[str, Mapping[str, Any]]:
+def label_scorers(record: RunRecord) -> dict[str, StoredScorer]:
     """The scorers of a run that let a judge choose a label, by key."""
-    return {key: node for key, node in scorer_nodes(record) if node.get("type") in _GIVEN}
+    return {scorer.key: scorer for scorer in record.spec.scorers if scorer.type in _GIVEN}
 
 
 def label_ballots(record: RunRecord, entries: Sequence[Sample]) -> LabelBallots:
     """What the judges of a run's classifiers and labelers said of every sample, with the true labels."""
     ballots: dict[str, Ballot] = {}
     scales: dict[str, Scale] = {}
-    for key, node in label_scorers(record).items():
-        ballot = _ballot(key, _GIVEN[node["type"]], entries)
+    for key, scorer in label_scorers(record).items():
+        ballot = _ballot(key, _GIVEN[str(scorer.type)], entries)
         if not ballot.rows:
             continue
         ballots[key] = ballot
-        declared = [str(label) for name in _DECLARED for label in node.get(name) or ()]
+        declared = [str(label) for name in _DECLARED for label in scorer.settings.get(name) or ()]
         if declared:
             scales[key] = _scale(declared, ballot)
     return LabelBallots(ballots=ballots, scales=scales)

@@ -10,10 +10,12 @@ import orjson
 
 from assay.errors import SpecError
 from assay.interop.numbers import as_number
+from assay.prepare.describe import completed
 from assay.registry import Registry
 from assay.results.rules import find_addresses, one_address
 from assay.spec.nearest import listing
 from assay.store import runs
+from assay.store.run_spec import StoredScorer
 from assay.store.runs import RunRecord
 from assay.store.store import Store
 from assay.templates import columns_read
@@ -38,26 +40,24 @@ class SampleMean:
 
 
 def sample_means(store: Store, record: RunRecord, registry: Registry) -> dict[str, SampleMean]:
-    """The numbers of a run that are means over samples, by address: `mean`, `weighted_average`, accuracies."""
-    spec = orjson.loads(record.spec)
+    """The metrics of a run that are means over samples, by address."""
+    means: dict[str, SampleMean] = {}
     stored: dict[str, list[tuple[str, str, list[str]]]] = {}
-    for scorer, metric, kind, document in runs.metric_documents(store, record.no):
+    for scorer_key, metric, kind, document in runs.metric_documents(store, record.no):
         names = list(orjson.loads(document)["values"])
-        stored.setdefault(scorer, []).append((metric, kind, names))
-    found: dict[str, SampleMean] = {}
-    for key, node in _scorers(spec):
-        entries = _metric_entries(node, registry)
-        metrics = stored.get(key, [])
+        stored.setdefault(scorer_key, []).append((metric, kind, names))
+    for scorer in completed(record.spec, registry).scorers:
+        metrics = stored.get(scorer.key, [])
         for place, (metric, kind, names) in enumerate(metrics):
-            entry = entries[place] if len(entries) == len(metrics) else None
-            if entry is None and kind == "mean":
-                entry = {"type": "mean", "field": names[0].removesuffix("_mean")}
+            settings = scorer.metrics[place].settings if len(scorer.metrics) == len(metrics) else None
+            if settings is None and kind == "mean":
+                settings = {"type": "mean", "field": names[0].removesuffix("_mean")}
             name = next((n for n in names if n == "accuracy"), None) if kind in _ACCURACIES else names[0]
-            if entry is None or name is None or kind not in _READERS:
+            if settings is None or name is None or kind not in _READERS:
                 continue
-            address = f"{key}/{metric}/{name}"
-            found[address] = _measure(address, key, kind, entry, node, registry)
-    return found
+            address = f"{scorer.key}/{metric}/{name}"
+            means[address] = _measure(address, scorer, kind, settings)
+    return means
 
 
 def one_mean(
@@ -82,78 +82,25 @@ def _addresses(store: Store, record: RunRecord) -> Iterator[str]:
         yield from (f"{scorer}/{metric}/{name}" for name in orjson.loads(document)["values"])
 
 
-def changed_settings(before: Mapping[str, Any], after: Mapping[str, Any], registry: Registry) -> list[str]:
-    """The fields in which two scorers of one key differ; those that only name or sum up what they say are left out."""
-    sides = [_settled(node, registry) for node in (before, after)]
-    names = dict.fromkeys([*sides[0], *sides[1]])
-    return [name for name in names if name not in _BESIDE and sides[0].get(name) != sides[1].get(name)]
-
-
-_BESIDE = ("key", "display_name", "description", "purpose", "metrics")
-
-
-def _settled(node: Mapping[str, Any], registry: Registry) -> dict[str, Any]:
-    """The settings of a scorer with what they are unless given."""
-    kind = registry.scorers.get(str(node.get("type")))
-    usual = (
-        {}
-        if kind is None
-        else {
-            n: field.get_default(call_default_factory=True, validated_data={})
-            for n, field in kind.settings.model_fields.items()
-        }
-    )
-    return {**usual, **node}
-
-
-def scorer_nodes(record: RunRecord) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The scorers of a run as its task declares them, by key; a rubric as it was, wherever it came from."""
-    spec = orjson.loads(record.spec)
-    sheets = spec.get("sheets") or {}
-    for key, node in _scorers(spec):
-        yield key, {**node, "rubric": sheets[key]} if key in sheets else node
-
-
-def _scorers(spec: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    written = (spec["task"].get("definition") or {}).get("scorers") or []
-    for place, key in enumerate(spec["scorers"]):
-        node = written[place] if place < len(written) else {}
-        yield key, node if isinstance(node, Mapping) else {}
-
-
-def _metric_entries(node: Mapping[str, Any], registry: Registry) -> list[Mapping[str, Any]]:
-    if isinstance(node.get("metrics"), list):
-        return list(node["metrics"])
-    if node.get("type") not in registry.scorers:
-        return []
-    # not validated again: its files may be gone, and the metrics it names hang on nothing that could be wrong
-    made: Any = registry.scorers[node["type"]].settings.model_construct(**node)
-    return list(made.default_metrics())
-
-
-def _measure(
-    address: str, scorer: str, kind: str, entry: Mapping[str, Any], node: Mapping[str, Any], registry: Registry
-) -> SampleMean:
-    fields, read, bounds = _READERS[kind](entry)
-    if bounds is None and node.get("type") in registry.scorers:
-        bounds = registry.scorers[node["type"]].ranges.get(fields[0])
+def _measure(address: str, scorer: StoredScorer, kind: str, settings: Mapping[str, Any]) -> SampleMean:
+    fields, read, bounds = _READERS[kind](settings)
     return SampleMean(
         address=address,
-        scorer=scorer,
+        scorer=scorer.key,
         read=read,
         fields=fields,
-        bounds=bounds,
-        group_by=entry.get("group_by"),
-        cluster_by=entry.get("cluster_by"),
-        headline=node.get("purpose", "score") == "score",
-        labels=_labels(entry, node),
+        bounds=scorer.ranges.get(fields[0]) if bounds is None else bounds,
+        group_by=settings.get("group_by"),
+        cluster_by=settings.get("cluster_by"),
+        headline=scorer.purpose == "score",
+        labels=_labels(settings, scorer.settings),
     )
 
 
-def _labels(entry: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, float]:
+def _labels(metric: Mapping[str, Any], scorer: Mapping[str, Any]) -> dict[str, float]:
     """What labels are worth: by the weights of the metric, or as those that a judge may call correct or not."""
-    weights = {str(label): float(weight) for label, weight in (entry.get("weights") or {}).items()}
-    sides = ((1.0, node.get("correct_labels")), (0.0, node.get("incorrect_labels")))
+    weights = {str(label): float(weight) for label, weight in (metric.get("weights") or {}).items()}
+    sides = ((1.0, scorer.get("correct_labels")), (0.0, scorer.get("incorrect_labels")))
     return weights or {str(label): worth for worth, labels in sides for label in labels or ()}
 
 
@@ -197,10 +144,10 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], _Reader]] = {
 
 def answer_columns(record: RunRecord) -> set[str]:
     """The columns that hold recorded answers: they differ between runs although the question is the same."""
-    spec = orjson.loads(record.spec)
-    solver = (spec["task"].get("definition") or {}).get("solver") or {}
-    named = {str(solver["trace_column"])} if solver.get("trace_column") else set()
-    for _, scorer in _scorers(spec):
-        if isinstance(scorer.get("value"), str):
-            named |= {use.name for use in columns_read(scorer["value"])}
+    spec = record.spec
+    named = set() if spec.answer_column is None else {spec.answer_column}
+    for scorer in spec.scorers:
+        value = scorer.settings.get("value")
+        if isinstance(value, str):
+            named |= {use.name for use in columns_read(value)}
     return named

@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import groupby, islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,20 +16,17 @@ from assay.errors import SpecError
 from assay.interop.numbers import as_number
 from assay.metrics.compute import coarsen
 from assay.metrics.table import TableColumn
-from assay.registry import Kind
-from assay.spec import LoadedScorer, LoadedTask
-from assay.spec.document import Document
-from assay.spec.fields import ScorerSpec
-from assay.spec.task import Definition, Task, Trials
+from assay.spec.task import Trials
 from assay.stats.clusters import IntArray
 from assay.store import runs
+from assay.store.decoder import Sample, read_samples
 from assay.store.runs import RunRecord
-from assay.store.sample_rows import StoredSample, stored_samples
 from assay.store.store import Store
+from assay.store.votes import VOTES
 from assay.summary.actions import excluded
 from assay.summary.trials import aggregate
 from assay.templates import texts
-from assay.types import Rows
+from assay.types import Rows, Score
 
 PAGE = 5_000
 
@@ -89,19 +84,12 @@ def _codes(labels: Iterable[str]) -> IntArray:
 class _Reading:
     """What the reading of a run's samples needs to know of it."""
 
-    keys: Sequence[str]
     trials: Trials | None
     fanned: bool
     families: bool
     without: Collection[int]
     ignored: Collection[str]
     columns: bool
-
-
-def is_fanned(record: RunRecord) -> bool:
-    """Did a postprocessor make several rows of a sample?"""
-    definition = orjson.loads(record.spec)["task"].get("definition") or {}
-    return bool((definition.get("solver") or {}).get("postprocessor"))
 
 
 def series_of(
@@ -119,43 +107,41 @@ def series_of(
     if record.summary is None:
         state = runs.state(record)
         raise SpecError(f"run {record.id} is {state} and has no numbers yet: run its file again to finish it")
-    spec = orjson.loads(record.spec)
-    definition = spec["task"].get("definition") or {}
+    spec = record.spec
     how = _Reading(
-        keys=spec["scorers"],
-        trials=Trials.model_validate(definition["trials"]) if definition.get("trials") else None,
-        fanned=is_fanned(record),
-        families=bool(spec.get("dataset", {}).get("families")),
-        without=_excluded(store, record, definition, spec["scorers"]),
+        trials=spec.trials,
+        fanned=spec.fans_out,
+        families=spec.dataset.families,
+        without=excluded(spec.actions, spec.scorer_keys, store, record.rows_of).positions,
         ignored=ignored,
         columns=columns,
     )
     made = RunSeries(record=record, series={address: Series(m) for address, m in measures.items()})
-    samples = _samples(stored_samples(store, record.rows_of), fanned=how.fanned)
+    samples = _samples(read_samples(store, record), fanned=how.fanned)
     while page := list(islice(samples, PAGE)):
         _read_page(made, page, how)
     return made
 
 
-def source_of(stored: StoredSample) -> str:
+def source_of(sample: Sample) -> str:
     """The sample that a row came from; a row that failed before it was made is its own."""
-    return stored.sample_id if 0 in stored.failures else stored.sample_id.rpartition("/")[0]
+    return sample.sample_id if None in sample.failures else sample.sample_id.rpartition("/")[0]
 
 
-def _samples(stored: Iterator[StoredSample], *, fanned: bool) -> Iterator[tuple[str, list[StoredSample]]]:
+def _samples(samples: Iterator[Sample], *, fanned: bool) -> Iterator[tuple[str, list[Sample]]]:
     """The trials of a sample together; of a fanned one, those of each row."""
-    for _, entries in groupby(stored, key=source_of if fanned else lambda each: each.sample_id):
-        rows: dict[str, list[StoredSample]] = {}
+    for _, entries in groupby(samples, key=source_of if fanned else lambda each: each.sample_id):
+        rows: dict[str, list[Sample]] = {}
         for each in entries:
             rows.setdefault(each.sample_id, []).append(each)
         yield from rows.items()
 
 
-_Page = Sequence[tuple[str, Sequence[StoredSample]]]
+_Page = Sequence[tuple[str, Sequence[Sample]]]
 
 
 def _read_page(made: RunSeries, page: _Page, how: _Reading) -> None:
-    inputs = [orjson.loads(group[0].input) for _, group in page]
+    inputs = [group[0].sample for _, group in page]
     for (sample_id, group), sample in zip(page, inputs, strict=True):
         made.contents[sample_id] = _digest(sample, how.ignored)
         made.names.update(sample)
@@ -177,69 +163,39 @@ def _read_page(made: RunSeries, page: _Page, how: _Reading) -> None:
         _label(series, rows)
 
 
-def _excluded(store: Store, record: RunRecord, definition: Mapping[str, Any], keys: Sequence[str]) -> Collection[int]:
-    """The rows that the task's actions keep out of its numbers."""
-    if not definition.get("actions"):
-        return ()
-    # only the scorers' names matter here: which fields they give was checked before the run
-    unknown: Any = Kind(settings=ScorerSpec, function=len)
-    scorers = (LoadedScorer(key=k, kind=unknown, settings=ScorerSpec(type=k), metrics=(), place=None) for k in keys)
-    document = Document(path=Path(record.file), root=Path(), data={}, positions={}, sources={})
-    task = Task.model_construct(key=record.task, display_name="", definition=Definition(actions=definition["actions"]))
-    loaded = LoadedTask(
-        task=task, document=document, dataset=None, solver=None, scorers=tuple(scorers), config={}, resolved={}
-    )
-    return excluded(loaded, store, record.rows_of).positions
-
-
 def _digest(sample: Mapping[str, Any], ignored: Collection[str]) -> bytes:
     kept = {name: value for name, value in sample.items() if name not in ignored}
     text = orjson.dumps(kept, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
     return hashlib.blake2b(text, digest_size=16).digest()
 
 
-def _read(series: Series, sample_id: str, group: Sequence[StoredSample], how: _Reading) -> None:
-    slot = how.keys.index(series.measure.scorer) + 1
-    scores = [stored.scores[slot] for stored in group if slot in stored.scores]
+def _read(series: Series, sample_id: str, group: Sequence[Sample], how: _Reading) -> None:
+    key = series.measure.scorer
+    scores = [sample.scores[key] for sample in group if key in sample.scores]
     if not scores:
-        failures = [stored.failures[at] for stored in group for at in (0, slot) if at in stored.failures]
+        failures = [sample.failures[where] for sample in group for where in (None, key) if where in sample.failures]
         series.failed[sample_id] = failures[0].detail if failures else "it was not scored"
         return
+    fields: Mapping[str, Any]
     if how.trials is None:
-        said = _said(*scores[0], series.measure.fields)
-        if scores[0][1] is not None and '"votes"' in scores[0][1]:
-            _read_criteria(series, sample_id, _loaded(scores[0][0]), orjson.loads(scores[0][1]))
+        fields = {**scores[0].metadata, **scores[0].values}
+        _read_criteria(series, sample_id, scores[0])
     else:
-        said = aggregate([_loaded(values) for values, _ in scores], how.trials)
-    number = series.measure.read(said)
+        fields = aggregate([score.values for score in scores], how.trials)
+    number = series.measure.read(fields)
     if number is None:
         series.failed[sample_id] = f"it has no number in {' and '.join(series.measure.fields)}"
     else:
         series.values[sample_id] = number
 
 
-@lru_cache(maxsize=1_024)
-def _loaded(text: str) -> Mapping[str, Any]:
-    """A JSON object; scores are few and come again and again."""
-    made: Mapping[str, Any] = orjson.loads(text)
-    return made
-
-
-def _said(values: str, metadata: str | None, fields: Iterable[str]) -> Mapping[str, Any]:
-    """The fields of a score; its details are read only where the values lack one."""
-    found = _loaded(values)
-    if metadata is None or all(name in found for name in fields):
-        return found
-    return {**orjson.loads(metadata), **found}
-
-
-def _read_criteria(series: Series, sample_id: str, values: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
-    votes = metadata.get("votes")
+def _read_criteria(series: Series, sample_id: str, score: Score) -> None:
+    votes = score.metadata.get(VOTES)
     for name in votes if isinstance(votes, Mapping) else ():
-        number = as_number(values.get(name))
+        number = as_number(score.values.get(name))
         if number is not None:
             series.criteria.setdefault(name, {})[sample_id] = number
-            series.options.setdefault(name, {})[str(metadata.get(f"{name}_label"))] = number
+            series.options.setdefault(name, {})[str(score.metadata.get(f"{name}_label"))] = number
 
 
 def _label(series: Series, rows: Rows) -> None:

@@ -9,7 +9,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import orjson
 
 from assay.analysis.label_votes import label_ballots, label_scorers
 from assay.analysis.panels import Totals
@@ -20,7 +19,7 @@ from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.rubric import Sheet
 from assay.results.agreement import PANEL, Values
 from assay.store import runs
-from assay.store.decoder import Sample, read_samples, scorer_keys
+from assay.store.decoder import Sample, read_samples
 from assay.store.runs import RunRecord
 from assay.store.store import Store
 from assay.types import Score
@@ -54,8 +53,7 @@ def latest_judged(store: Store) -> RunRecord:
 
 def _voted(store: Store, record: RunRecord) -> bool:
     """Does the run have a rubric or a judge that gives labels, or votes that came from elsewhere?"""
-    spec = orjson.loads(record.spec)
-    if spec.get("sheets") or spec.get("rubrics") or label_scorers(record):
+    if any(scorer.rubrics for scorer in record.spec.scorers) or label_scorers(record):
         return True
     first = islice(read_samples(store, record), FIRST)
     return any(_has_votes(entry, key) for entry in first for key in entry.scores)
@@ -64,7 +62,7 @@ def _voted(store: Store, record: RunRecord) -> bool:
 def votes_of_run(store: Store, record: RunRecord) -> RunVotes:
     """All that the judges of a run have said, with the truth of its task."""
     entries = list(read_samples(store, record))
-    keys = [key for key in scorer_keys(record) if any(_has_votes(entry, key) for entry in entries)]
+    keys = [key for key in record.spec.scorer_keys if any(_has_votes(entry, key) for entry in entries)]
     ballots: dict[str, Ballot] = {}
     for entry in entries:
         for key in keys:
@@ -186,12 +184,14 @@ def _number(given: Any) -> float:
 
 def _scales(record: RunRecord, keys: Sequence[str]) -> dict[str, Scale]:
     """The scales that a run remembers of its rubrics, by the names of their votes; those that differ are none."""
-    spec = orjson.loads(record.spec)
-    sheets = [("", rubric) for rubric in spec.get("rubrics", ())]
-    kept = spec.get("sheets", {})
-    sheets += [(_prefix(key, keys), kept[key]) for key in keys if key in kept]
+    rubrics = [
+        (_prefix(scorer.key, keys), rubric)
+        for scorer in record.spec.scorers
+        if scorer.key in keys
+        for rubric in scorer.rubrics
+    ]
     found: dict[str, list[Scale]] = {}
-    for prefix, rubric in sheets:
+    for prefix, rubric in rubrics:
         criteria = tuple(Criterion.model_validate(each, strict=False) for each in rubric["criteria"])
         for name, scale in scales_of(Sheet(criteria=criteria)).items():
             found.setdefault(prefix + name, []).append(scale)

@@ -9,10 +9,10 @@ from assay.cli.options import console, find_store, json_option, store_option
 
 @click.command("runs")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many, newest first.")
-@click.option("--all", "aside", is_flag=True, help="Also the probes of audits, and datasets that models generated.")
+@click.option("--all", "steps", is_flag=True, help="Also the probes of audits, and datasets that models generated.")
 @store_option
 @json_option
-def command(*, limit: int, aside: bool, store: str | None, as_json: bool) -> None:
+def command(*, limit: int, steps: bool, store: str | None, as_json: bool) -> None:
     """List the runs in the store, newest first: what was run, with which model, and how it ended.
 
     The probes of `assay audit` and the runs of `assay generate` are steps of something else: `latest` never means
@@ -26,7 +26,7 @@ def command(*, limit: int, aside: bool, store: str | None, as_json: bool) -> Non
     from assay.api.stored import all_runs
     from assay.report.runs import run_row, runs_table
 
-    records = all_runs(find_store(store), limit, aside=aside)
+    records = all_runs(find_store(store), limit, steps=steps)
     if as_json:
         import orjson
 

@@ -12,7 +12,7 @@ from assay.cli.options import console, find_store, json_option, store_option
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from assay.api.stored import RunRecord, Sample
+    from assay.api.stored import Sample
 
 TERMINAL_LIMIT = 20
 
@@ -67,7 +67,7 @@ def command(
         _print_json(islice(found, limit))
         return
     most = limit or (TERMINAL_LIMIT if sys.stdout.isatty() else None)
-    hidden = _answer_column(record)
+    hidden = record.spec.answer_column
     n = 0
     for entry in found:
         if n == most:
@@ -77,15 +77,6 @@ def command(
         n += 1
     if not n:
         click.echo("no such samples")
-
-
-def _answer_column(record: RunRecord) -> str | None:
-    """The column that holds recorded answers: those are shown as answers already."""
-    import orjson
-
-    task = orjson.loads(record.spec).get("task", {})
-    solver = task.get("definition", {}).get("solver")
-    return solver.get("trace_column") if isinstance(solver, dict) else None
 
 
 def _print_json(entries: Iterator[Sample]) -> None:

@@ -116,8 +116,7 @@ def plan_again(plan: Plan, repeat: int) -> Plan:
     """The same plan with questions of its own, so that the answers are new."""
     if repeat == 0:
         return plan
-    spec = {**plan.spec, "repeat": repeat}
-    return replace(plan, options=replace(plan.options, repeat=repeat), spec=spec, identity=f"{plan.identity}-{repeat}")
+    return replace(plan, options=replace(plan.options, repeat=repeat), spec=plan.spec.repeated(repeat))
 
 
 def _with_run_config(options: Options, config: RunConfig, given: frozenset[str]) -> Options:

@@ -13,6 +13,7 @@ import orjson
 
 from assay.errors import Interrupted, RunError, SpecError
 from assay.models.client import CallError
+from assay.prepare.describe import stored_models
 from assay.prepare.permission import permit_models, sandbox_for
 from assay.prepare.recipes import SEPARATOR, Recipe, Row, source_rows
 from assay.results.document import summary_document
@@ -29,6 +30,7 @@ from assay.spec.generator import DatasetSampleCombinations, LoadedSynthesizer
 from assay.spec.placeholder import PLACEHOLDER
 from assay.store import runs
 from assay.store.calls import spending, write_calls
+from assay.store.run_spec import RunSpec, provenance
 from assay.store.runs import NewRun, RunRecord, Status
 from assay.store.store import Store, default_location, open_store
 from assay.types import Failure, Spending
@@ -224,21 +226,24 @@ class _Making:
 
     def _new_run(self) -> NewRun:
         dataset = self._recipe.dataset
-        spec: dict[str, Any] = {
-            "task": {"key": dataset.key, "definition": {}},
-            "scorers": [],
-            "generator": dataset.generator.written,
-            "num_samples": dataset.num_samples,
-            runs.ASIDE: "generate",
-        }
+        spec = RunSpec(
+            kind="generate",
+            task=dataset.key,
+            seed=self._options.seed,
+            models=stored_models(self._recipe.connections),
+            extra={
+                "generator": dataset.generator.written,
+                "num_samples": dataset.num_samples,
+                "digest": self._recipe.digest,
+            },
+            provenance=provenance(),
+        )
         names = [connection.name for connection in self._recipe.connections.values()]
         return NewRun(
-            identity=f"generate-{self._recipe.digest}",
             task=f"{dataset.key} (generated)",
             file=str(dataset.generator.document.path),
             model=names[0] if names else None,
-            seed=self._options.seed,
-            spec=orjson.dumps(spec, option=orjson.OPT_NON_STR_KEYS, default=str).decode(),
+            spec=spec,
         )
 
     def _finish(self, record: RunRecord, status: Status) -> None:

@@ -164,7 +164,7 @@ class Audit:
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RubricWarning)
-            return EvalRunner(part.dataset, part.grader, config, listener=listener, aside="audit")
+            return EvalRunner(part.dataset, part.grader, config, listener=listener, kind="audit")
 
     def _reports(self, name: str, result: EvalResult) -> dict[int, EnsembleEvaluationReport]:
         numbers = self._parts[name].numbers

@@ -145,7 +145,7 @@ def _stored(loaded: LoadedTask, wanted: Wanted) -> Iterator[Rows]:
                     "or name a run with --run"
                 )
             record = latest
-        for group in in_pages(answered_samples(store, record.rows_of)):
+        for group in in_pages(answered_samples(store, record.rows_of, record.spec.scorer_keys)):
             yield stored_rows(group)
     finally:
         store.close()

@@ -30,6 +30,7 @@ from assay.judging.question import Submission
 from assay.judging.reports import TokenUsage, mean_of
 from assay.judging.total import LOW_COVERAGE
 from assay.judging.verdicts import read_verdict
+from assay.prepare.describe import stored_models
 from assay.prepare.plan import Options, Plan
 from assay.registry import Kind
 from assay.results.estimate import Estimate
@@ -42,19 +43,17 @@ from assay.spec.document import Document
 from assay.spec.fields import ScorerSpec
 from assay.spec.task import Definition, Task
 from assay.store import runs
-from assay.store.sample_rows import StoredSample, stored_samples
+from assay.store.decoder import Sample, read_samples
+from assay.store.run_spec import RunKind, RunSpec, StoredDataset, StoredMetric, StoredScorer, provenance
 from assay.store.settings import shuffle_seed
 from assay.store.store import Store, default_location, open_store
 from assay.types import Ask, Failure, Rows, Score
-from assay.version import __version__
-
-_SLOT = 1
 
 
 class EvalRunner:
     """Grades a dataset; running it again goes on where it stopped and asks only what is missing.
 
-    `aside` says what a run is a step of, if nobody is to find it as the latest.
+    A run of the `kind` audit is a step of an audit: nobody means it by `latest`.
     """
 
     def __init__(
@@ -64,14 +63,14 @@ class EvalRunner:
         config: EvalConfig | None = None,
         *,
         listener: Listener = silent,
-        aside: str | None = None,
+        kind: RunKind = "grade",
     ) -> None:
         if not len(dataset):
             raise SpecError("the dataset has no items")
         self._dataset = dataset
         self._grader = grader
         self._config = config or EvalConfig()
-        self._aside = aside
+        self._kind: RunKind = kind
         self._listener = _told if self._config.show_progress and listener is silent else listener
         for rubric in _rubrics(dataset):
             grader.check(rubric.sheet)
@@ -112,29 +111,41 @@ class EvalRunner:
         panel.bind(self._dataset, self._grader.judges, rules)
         connections: dict[str | None, Any] = dict(connected(self._grader.clients.configs).items())
         samples = _rows(self._dataset)
-        spec = {
-            "assay": __version__,
-            "task": {"key": self._task, "definition": {}},
-            "limit": None,
-            "seed": rules.seed,
-            "scorers": ["rubric"],
-            "shuffle_seed": rules.seed,
-            "judges": [_judge_document(judge) for judge in self._grader.judges],
-            "rules": replace(rules, few_shot=None),
-            "few_shot": None if rules.few_shot is None else rules.few_shot.identity,
-            "rubrics": [
-                {
-                    "criteria": [criterion.model_dump(mode="json") for criterion in rubric.criteria],
-                    "guidelines": rubric.guidelines,
-                    "sections": [section.model_dump() for section in rubric.sections],
-                }
-                for rubric in _rubrics(self._dataset)
-            ],
-            "dataset": {"sha256": hashlib.sha256(orjson.dumps(samples)).hexdigest()},
-            "models": {str(key): connection.identity for key, connection in connections.items()},
-            **({} if self._aside is None else {runs.ASIDE: self._aside}),
-        }
-        text = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)
+        rubrics = tuple(
+            {
+                "criteria": [criterion.model_dump(mode="json") for criterion in rubric.criteria],
+                "guidelines": rubric.guidelines,
+                "sections": [section.model_dump() for section in rubric.sections],
+            }
+            for rubric in _rubrics(self._dataset)
+        )
+        stored = StoredScorer(
+            key="rubric",
+            type="rubric",
+            settings=orjson.loads(
+                orjson.dumps(
+                    {
+                        "judges": [_judge_document(judge) for judge in self._grader.judges],
+                        "panel": replace(rules, few_shot=None),
+                        "few_shot": None if rules.few_shot is None else rules.few_shot.identity,
+                    }
+                )
+            ),
+            ranges=dict(_KIND.ranges),
+            metrics=(
+                StoredMetric(key="mean", type="mean", settings={"type": "mean", "field": "score", "name": "score"}),
+            ),
+            rubrics=rubrics,
+        )
+        spec = RunSpec(
+            kind=self._kind,
+            task=self._task,
+            seed=rules.seed or 0,
+            scorers=(stored,),
+            dataset=StoredDataset(sha256=hashlib.sha256(orjson.dumps(samples)).hexdigest()),
+            models=stored_models(connections),
+            provenance=provenance(),
+        )
         scorer = LoadedScorer(key="rubric", kind=_KIND, settings=panel, metrics=tuple(_metrics()), place=None)
         source = InlineSource(type="inline_samples", samples=samples)
         dataset = LoadedDataset(
@@ -149,13 +160,12 @@ class EvalRunner:
                 max_cost=self._config.max_cost,
             ),
             connections=connections,
-            spec=orjson.loads(text),
-            identity=hashlib.sha256(text).hexdigest(),
+            spec=spec,
         )
 
     def _result(self, store: Store, report: RunReport, rules: Rules, location: str) -> EvalResult:
         record = runs.find(store, report.run)
-        results = tuple(self._item(stored, rules) for stored in stored_samples(store, record.rows_of))
+        results = tuple(self._item(sample, rules) for sample in read_samples(store, record))
         graded = [each for result in results if result.report is not None for each in result.report.report]
         attended = attendance(vote for each in graded for vote in each.votes)
         usage = report.usage
@@ -178,17 +188,16 @@ class EvalRunner:
             store=location,
         )
 
-    def _item(self, stored: StoredSample, rules: Rules) -> ItemResult:
-        index = stored.position
+    def _item(self, sample: Sample, rules: Rules) -> ItemResult:
+        index = sample.position
         item = self._dataset[index]
-        if _SLOT not in stored.scores:
-            failure = next(iter(stored.failures.values()), None)
+        if "rubric" not in sample.scores:
+            failure = next(iter(sample.failures.values()), None)
             reason = "it was not graded" if failure is None else failure.detail
             return ItemResult(item_idx=index, item=item, report=None, error=reason)
-        metadata = orjson.loads(stored.scores[_SLOT][1] or "{}")
         sheet = self._dataset.get_item_rubric(index).sheet
         words = words_in(item.submission)
-        report = report_from(metadata, sheet, self._grader.judges, rules, words=words)
+        report = report_from(sample.scores["rubric"].metadata, sheet, self._grader.judges, rules, words=words)
         return ItemResult(item_idx=index, item=item, report=report)
 
 

@@ -11,12 +11,13 @@ from typing import Literal, get_args
 
 from assay.errors import SpecError
 from assay.interop.autorubric import read_autorubric
-from assay.interop.imported_run import found_again, identity_of, keep
+from assay.interop.imported_run import found_again, keep
 from assay.interop.imported_tables import read_answers, read_votes
 from assay.interop.imported_values import Imported, as_json
 from assay.interop.inspect_log import read_inspect
 from assay.interop.lm_eval import read_lm_eval
 from assay.results.run import RunReport
+from assay.store.run_spec import import_identity
 from assay.store.store import Store
 
 Format = Literal["inspect", "lm_eval", "autorubric", "answers", "votes"]
@@ -54,7 +55,7 @@ def import_file(store: Store, path: Path, options: ImportOptions) -> ImportResul
     if not imported.samples:
         raise SpecError(f"{path} holds no samples")
     digest = _digest(path, options, imported)
-    before = found_again(store, identity_of(form, digest))
+    before = found_again(store, import_identity(form, digest))
     if before is not None:
         return ImportResult(run=before.id, format=form, report=None, notes=imported.notes)
     named = replace(imported, task=options.task or imported.task, model=options.model or imported.model)

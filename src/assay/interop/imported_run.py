@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -20,11 +19,11 @@ from assay.spec.document import Document
 from assay.spec.fields import ScorerSpec
 from assay.spec.task import Definition, Task, Trials
 from assay.store import runs
+from assay.store.run_spec import RunSpec, StoredDataset, StoredMetric, StoredScorer, provenance
 from assay.store.runs import NewRun, RunRecord
 from assay.store.store import Store
 from assay.summary.finish import conclude
 from assay.types import Outcome, Rows, Score, Trace
-from assay.version import __version__
 
 BATCH = 1_000
 
@@ -42,7 +41,7 @@ def keep(imported: Imported, store: Store, path: Path, digest: str) -> RunReport
     entries = [{"type": "imported", "key": key, "metrics": _metrics(imported, key)} for key in keys]
     scorers = tuple(_scorer(entry, imported) for entry in entries)
     places = {name: place for place, name in enumerate(dict.fromkeys(s.sample_id for s in imported.samples))}
-    record = runs.start(store, _new_run(imported, entries, path, digest))
+    record = runs.start(store, _new_run(imported, entries, scorers, path, digest))
     try:
         recorder = Recorder(store, record.no, scorers)
         for start in range(0, len(imported.samples), BATCH):
@@ -61,11 +60,6 @@ def found_again(store: Store, identity: str) -> RunRecord | None:
     return before if before is not None and before.summary is not None else None
 
 
-def identity_of(format_: str, digest: str) -> str:
-    """What makes an import the same as another: the format and the bytes."""
-    return hashlib.sha256(f"import\0{format_}\0{digest}".encode()).hexdigest()
-
-
 def _refuse_doubles(imported: Imported, path: Path) -> None:
     seen: set[tuple[str, int]] = set()
     for sample in imported.samples:
@@ -81,7 +75,7 @@ def _scores(imported: Imported, key: str) -> list[Score]:
 def _metrics(imported: Imported, key: str) -> list[dict[str, Any]]:
     """A mean for every number and shares for every label; of a panel only the score, whose parts are the criteria."""
     scores = _scores(imported, key)
-    panel = any("votes" in score.metadata for score in scores)
+    panel = _has_votes(imported, key)
     fields: dict[str, set[type]] = {}
     for score in scores:
         for name, value in score.values.items():
@@ -106,7 +100,7 @@ def _scorer(entry: dict[str, Any], imported: Imported) -> LoadedScorer:
         for name, value in score.values.items():
             if not isinstance(value, str):
                 numbers.setdefault(name, []).append(float(value))
-    panel = any("votes" in score.metadata for score in _scores(imported, entry["key"]))
+    panel = _has_votes(imported, entry["key"])
     shares = {name: (0.0, 1.0) for name, given in numbers.items() if _is_share(name, given, panel=panel)}
     kind = Kind(settings=ImportedScorer, function=_nothing, live=True, ranges=shares)
     metrics = []
@@ -150,36 +144,48 @@ def _solved(part: Sequence[ImportedSample], keys: Sequence[str], places: Mapping
     )
 
 
-def _definition(imported: Imported, entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    trials = {"trials": {"num_trials": imported.trials}} if imported.trials > 1 else {}
-    return {"scorers": list(entries), **trials}
-
-
-def _new_run(imported: Imported, entries: Sequence[dict[str, Any]], path: Path, digest: str) -> NewRun:
-    spec: dict[str, Any] = {
-        "assay": __version__,
-        "task": {"key": imported.task, "definition": _definition(imported, entries)},
-        "scorers": [entry["key"] for entry in entries],
-        "config": {},
-        "dataset": {"source": {"type": "imported", "format": imported.format, "file": path.name}, "sha256": digest},
-        "models": {},
-        "limit": None,
-        "seed": 0,
-    }
+def _new_run(
+    imported: Imported, entries: Sequence[dict[str, Any]], scorers: Sequence[LoadedScorer], path: Path, digest: str
+) -> NewRun:
+    rubrics: tuple[Mapping[str, Any], ...] = ()
     if imported.rubric is not None:
-        spec["rubrics"] = [{"criteria": list(imported.rubric)}]
-    return NewRun(
-        identity=identity_of(imported.format, digest),
-        task=imported.task,
-        file=str(path),
-        model=imported.model,
-        seed=0,
-        spec=orjson.dumps(spec, option=orjson.OPT_NON_STR_KEYS).decode(),
+        rubrics = ({"criteria": list(imported.rubric)},)
+    stored = tuple(
+        StoredScorer(
+            key=scorer.key,
+            type="imported",
+            ranges=dict(scorer.kind.ranges),
+            metrics=tuple(
+                StoredMetric(key=metric.key, type=metric.kind.name, settings=settings)
+                for metric, settings in zip(scorer.metrics, entry["metrics"], strict=True)
+            ),
+            rubrics=rubrics if _has_votes(imported, scorer.key) else (),
+        )
+        for scorer, entry in zip(scorers, entries, strict=True)
     )
+    source = {"type": "imported", "format": imported.format, "file": path.name}
+    spec = RunSpec(
+        kind="import",
+        task=imported.task,
+        dataset=StoredDataset(source=source, sha256=digest),
+        scorers=stored,
+        trials=_trials(imported),
+        provenance=provenance(tool=imported.format, file=path.name),
+    )
+    return NewRun(file=str(path), model=imported.model, spec=spec)
+
+
+def _trials(imported: Imported) -> Trials | None:
+    return Trials(num_trials=imported.trials) if imported.trials > 1 else None
+
+
+def _has_votes(imported: Imported, key: str) -> bool:
+    return any("votes" in score.metadata for score in _scores(imported, key))
 
 
 def _loaded(imported: Imported, scorers: tuple[LoadedScorer, ...], path: Path) -> LoadedTask:
-    trials = Trials(num_trials=imported.trials) if imported.trials > 1 else None
-    task = Task.model_construct(key=imported.task, display_name=imported.task, definition=Definition(trials=trials))
+    task = Task.model_construct(
+        key=imported.task, display_name=imported.task, definition=Definition(trials=_trials(imported))
+    )
     document = Document(path=path, root=path.parent, data={}, positions={}, sources={})
     return LoadedTask(task=task, document=document, dataset=None, solver=None, scorers=scorers, config={}, resolved={})

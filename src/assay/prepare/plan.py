@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-
-import orjson
 
 from assay.datasets.open import Subsampling, fingerprint, first_rows
 from assay.errors import NotGenerated, Place, Problem, SpecError
 from assay.prepare.columns import absent_problems, answer_problems, column_problems
+from assay.prepare.describe import stored_models, stored_scorers, task_provenance
 from assay.prepare.model_references import model_keys
 from assay.prepare.no_samples import no_dataset
 from assay.prepare.permission import CALL_S, CodeOptions, code_problems, require_permission
@@ -24,8 +23,8 @@ from assay.spec import LoadedDataset, LoadedTask, load_dataset, load_task
 from assay.spec.definitions import NOTHING, Definitions
 from assay.spec.source import problem_in
 from assay.spec.task import Trials
+from assay.store.run_spec import RunSpec, StoredDataset
 from assay.summary.actions import action_problems
-from assay.version import __version__
 
 if TYPE_CHECKING:
     from assay.models.connect import Connection
@@ -66,16 +65,20 @@ class Options:
         return CodeOptions(allow_code=self.allow_code, trust_code=self.trust_code, code_timeout=self.code_timeout)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A task that is ready to run, and the digest of all that decides its result."""
+    """A task that is ready to run, and the description of the run that it becomes."""
 
     loaded: LoadedTask
     dataset: LoadedDataset
     options: Options
     connections: Mapping[str | None, Connection]
-    spec: Mapping[str, Any]
-    identity: str
+    spec: RunSpec
+
+    @cached_property
+    def identity(self) -> str:
+        """The digest of all that decides the result."""
+        return self.spec.identity()
 
     @property
     def model_name(self) -> str | None:
@@ -189,49 +192,36 @@ def prepare_loaded(
         raise SpecError(f'the task "{loaded.task.key}" names no dataset: add one, or give --dataset FILE')
     connections = _connections(loaded, options, definitions)
     require_permission(loaded, options.code, connections.values())
-    spec: dict[str, Any] = {
-        "assay": __version__,
-        "task": loaded.resolved,
-        "scorers": [scorer.key for scorer in loaded.scorers],
-        "config": dict(loaded.config),
-        "dataset": {
-            "source": dataset.written,
-            "sha256": fingerprint(dataset.kind, dataset.settings, dataset.folder, root=_jail(loaded, options)),
-            **({"families": True} if dataset.families else {}),
-        },
-        "models": {key or "": connection.identity for key, connection in connections.items()},
-        "limit": options.limit,
-        "seed": options.seed,
-        **({"subsampling": options.subsampling} if options.subsampling != "head" else {}),
-        **({"repeat": options.repeat} if options.repeat else {}),
-    }
-    contents = [scorer.settings.content_digest() for scorer in loaded.scorers]
-    if any(contents):
-        spec["contents"] = contents
-    # names and descriptions may change without changing a number
-    deciding = {**spec, "task": {name: loaded.resolved.get(name) for name in ("key", "definition")}}
-    text = orjson.dumps(deciding, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
-    return Plan(
-        loaded=loaded,
-        dataset=dataset,
-        options=options,
-        connections=connections,
-        spec={**spec, **_kept(loaded)},
-        identity=hashlib.sha256(text).hexdigest(),
+    definition = loaded.resolved.get("definition") or {}
+    spec = RunSpec(
+        kind="run",
+        task=loaded.task.key,
+        display_name=loaded.task.display_name,
+        definition=definition,
+        config=dict(loaded.config),
+        dataset=StoredDataset(
+            source=dataset.written,
+            sha256=fingerprint(dataset.kind, dataset.settings, dataset.folder, root=_jail(loaded, options)),
+            families=dataset.families,
+        ),
+        models=stored_models(connections),
+        scorers=stored_scorers(loaded),
+        trials=loaded.task.definition.trials,
+        fans_out=loaded.fan_out > 1,
+        actions=tuple(loaded.task.definition.actions),
+        limit=options.limit,
+        subsampling=options.subsampling,
+        seed=options.seed,
+        repeat=options.repeat,
+        provenance=task_provenance(loaded),
     )
+    return Plan(loaded=loaded, dataset=dataset, options=options, connections=connections, spec=spec)
 
 
 def _no_dataset(loaded: LoadedTask, options: Options) -> LoadedDataset:
     if options.dataset is not None:
         raise SpecError(f"--dataset {options.dataset}: a system task has no samples, so this would change nothing")
     return no_dataset(loaded)
-
-
-def _kept(loaded: LoadedTask) -> dict[str, Any]:
-    """What scorers read from files of their own, which may change later; digests of it decide already."""
-    contents = {scorer.key: scorer.settings.content() for scorer in loaded.scorers}
-    sheets = {key: content for key, content in contents.items() if content is not None}
-    return {"sheets": sheets} if sheets else {}
 
 
 def _connections(loaded: LoadedTask, options: Options, definitions: Definitions) -> dict[str | None, Connection]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
-
-import orjson
 
 from assay.datasets.batch import Batch, in_batches
 from assay.datasets.joined import JoinedSource, joined
@@ -15,9 +13,8 @@ from assay.datasets.open import open_dataset
 from assay.registry import Kind
 from assay.spec import LoadedDataset
 from assay.spec.fields import SourceSpec
-from assay.store import sample_rows as evidence
+from assay.store.decoder import Sample, decoded
 from assay.store.runs import RunRecord
-from assay.store.sample_rows import StoredSample
 from assay.store.store import Store
 
 
@@ -43,10 +40,9 @@ class ResultSource(SourceSpec):
 
 def result_dataset(key: str, store: Store, record: RunRecord) -> LoadedDataset:
     """The samples of a finished run with their answers, scores and failures, as a dataset."""
-    spec = orjson.loads(record.spec)
     return LoadedDataset(
         key=key,
-        kind=Kind(settings=ResultSource, function=partial(_read, store, record.rows_of, spec["scorers"])),
+        kind=Kind(settings=ResultSource, function=partial(_read, store, record.rows_of, record.spec.scorer_keys)),
         settings=ResultSource(),
         folder=Path(record.file).parent,
         place=None,
@@ -57,28 +53,20 @@ def result_dataset(key: str, store: Store, record: RunRecord) -> LoadedDataset:
 def _read(
     store: Store, rows_of: int, scorers: Sequence[str], settings: ResultSource, folder: Path, root: Path | None = None
 ) -> Iterator[Batch]:
-    rows = (result_row(sample, scorers) for sample in evidence.stored_samples(store, rows_of))
+    rows = (result_row(sample) for sample in decoded(store, rows_of, scorers))
     return in_batches(rows, "the result")
 
 
-def result_row(sample: StoredSample, scorers: Sequence[str]) -> dict[str, Any]:
-    """A sample of a finished run as a row: what was asked, what came back, what was said of it."""
-    scores: dict[str, Mapping[str, Any]] = {}
-    for slot, (values, metadata) in sample.scores.items():
-        scores[scorers[slot - 1]] = {
-            "values": orjson.loads(values),
-            "metadata": {} if metadata is None else orjson.loads(metadata),
-        }
-    errors = [
-        {"scorer": scorers[slot - 1] if slot else None, "stage": f.stage, "kind": f.kind, "detail": f.detail}
-        for slot, f in sorted(sample.failures.items())
-    ]
-    items = [] if sample.trace is None else orjson.loads(sample.trace)
+def result_row(sample: Sample) -> dict[str, Any]:
+    """A sample of a finished run as a row: its input, answer, scores and failures."""
     return {
         "sample_id": sample.sample_id if sample.trial == 0 else f"{sample.sample_id}/{sample.trial}",
-        "sample": orjson.loads(sample.input),
+        "sample": sample.sample,
         "output": sample.output,
-        "solver_output": {"output": sample.output, "trace": items},
-        "scores": scores,
-        "errors": errors,
+        "solver_output": {"output": sample.output, "trace": sample.trace or []},
+        "scores": {key: {"values": score.values, "metadata": score.metadata} for key, score in sample.scores.items()},
+        "errors": [
+            {"scorer": scorer, "stage": failure.stage, "kind": failure.kind, "detail": failure.detail}
+            for scorer, failure in sample.failures.items()
+        ],
     }

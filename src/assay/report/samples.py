@@ -137,9 +137,9 @@ def _conversation(entry: Sample) -> Iterator[tuple[str, str]]:
 
 
 def _failures(entry: Sample) -> Iterator[str]:
-    for named in entry.failures:
-        where = f" in {named.scorer}" if named.scorer else ""
-        yield f"failed ({named.failure.kind}){where}: {named.failure.detail}"
+    for scorer, failure in entry.failures.items():
+        where = f" in {scorer}" if scorer else ""
+        yield f"failed ({failure.kind}){where}: {failure.detail}"
 
 
 def _said(value: Any) -> str:

@@ -205,12 +205,12 @@ def sample_document(sample: Sample) -> dict[str, Any]:
     }
     document["failures"] = [
         {
-            "scorer": named.scorer,
-            "stage": named.failure.stage,
-            "kind": named.failure.kind,
-            "detail": named.failure.detail,
-            "retryable": named.failure.retryable,
+            "scorer": scorer,
+            "stage": failure.stage,
+            "kind": failure.kind,
+            "detail": failure.detail,
+            "retryable": failure.retryable,
         }
-        for named in sample.failures
+        for scorer, failure in sample.failures.items()
     ]
     return document

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
-import orjson
 
 from assay.analysis.agreement import agreement
 from assay.analysis.panels import Totals
@@ -194,7 +193,7 @@ def _rules(result: EvalResult, grader: CriterionGrader | None) -> Rules:
         return Rules()
     store = open_store(result.store, create=False)
     try:
-        kept: dict[str, Any] = orjson.loads(find(store, result.run).spec)["rules"]
+        kept: dict[str, Any] = dict(find(store, result.run).spec.scorers[0].settings["panel"])
     finally:
         store.close()
     scoring = kept.pop("scoring")

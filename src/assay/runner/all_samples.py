@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby, islice
 
-import orjson
-
 from assay.runner.writer import Recorder
 from assay.spec import LoadedScorer
 from assay.store import sample_rows as evidence
-from assay.store.sample_rows import StoredSample
+from assay.store.decoder import Sample, decoded
+from assay.store.sample_rows import PAGE
 from assay.store.store import Store
 from assay.types import Rows, Trace
 
@@ -24,36 +23,37 @@ def score_whole(store: Store, run_no: int, scorers: Sequence[LoadedScorer]) -> N
         for slot in slots:
             evidence.drop_scores(connection, run_no, slot)
     recorder = Recorder(store, run_no, scorers)
-    answered = sorted(answered_samples(store, run_no), key=lambda sample: sample.trial)
+    keys = [scorer.key for scorer in scorers]
+    answered = sorted(answered_samples(store, run_no, keys), key=lambda sample: sample.trial)
     for _, samples in groupby(answered, key=lambda sample: sample.trial):
         recorder.rescore(stored_rows(list(samples)), slots)
 
 
-def answered_samples(store: Store, run_no: int) -> Iterable[StoredSample]:
+def answered_samples(store: Store, run_no: int, keys: Sequence[str]) -> Iterable[Sample]:
     """The samples of a run that got an answer; the others stay failed whatever scores them."""
-    return (sample for sample in evidence.stored_samples(store, run_no) if 0 not in sample.failures)
+    return (sample for sample in decoded(store, run_no, keys) if None not in sample.failures)
 
 
-def in_pages(samples: Iterable[StoredSample]) -> Iterable[list[StoredSample]]:
+def in_pages(samples: Iterable[Sample]) -> Iterable[list[Sample]]:
     """Samples in groups of a size that fits into memory."""
     left = iter(samples)
-    while group := list(islice(left, evidence.PAGE)):
+    while group := list(islice(left, PAGE)):
         yield group
 
 
-def stored_rows(group: Sequence[StoredSample]) -> Rows:
+def stored_rows(group: Sequence[Sample]) -> Rows:
     """Stored samples as a batch that can be scored."""
     has_answers = any(sample.output is not None for sample in group)
     return Rows(
         positions=[sample.position for sample in group],
         ids=[sample.sample_id for sample in group],
-        samples=[orjson.loads(sample.input) for sample in group],
+        samples=[sample.sample for sample in group],
         answers=[sample.output or "" for sample in group] if has_answers else None,
         traces=[_trace(sample) for sample in group] if has_answers else None,
     )
 
 
-def _trace(sample: StoredSample) -> Trace:
+def _trace(sample: Sample) -> Trace:
     if sample.trace is not None:
-        return Trace(tuple(orjson.loads(sample.trace)))
+        return Trace(tuple(sample.trace))
     return Trace(({"type": "message", "role": "assistant", "content": sample.output or ""},))

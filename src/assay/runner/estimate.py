@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-import orjson
-
 from assay.models.cache_key import call_key, canonical, endpoint_prefix
 from assay.models.client import CallError
 from assay.models.connect import Connection
@@ -24,6 +22,7 @@ from assay.spec import LoadedScorer, LoadedSolver
 from assay.store import runs
 from assay.store import sample_rows as evidence
 from assay.store.calls import reply_tokens
+from assay.store.run_spec import RunSpec
 from assay.store.store import Store
 from assay.types import CallPurpose, Failure, Reply, Request, Rows, Solution, Trace, Usage
 
@@ -235,18 +234,21 @@ def stale_reasons(plan: Plan, store: Store) -> list[str]:
     latest = runs.latest_named(store, plan.loaded.task.key, model=plan.model_name)
     if latest is None or runs.latest_of(store, plan.identity) is not None:
         return []
-    before = orjson.loads(latest.spec)
-    now = orjson.loads(orjson.dumps(plan.spec, option=orjson.OPT_NON_STR_KEYS, default=str))
-    parts: dict[str, Callable[[Any], Any]] = {
-        "the dataset's content": lambda s: s["dataset"]["sha256"],
-        "the model": lambda s: s["models"].get(""),
-        "a judge's model": lambda s: {key: model for key, model in s["models"].items() if key},
-        "the solver": lambda s: s["task"]["definition"].get("solver"),
-        "the scorers": lambda s: s["task"]["definition"].get("scorers"),
-        "the files of the scorers": lambda s: s.get("contents"),
-        "the trials": lambda s: s["task"]["definition"].get("trials"),
-        "the limit": lambda s: s["limit"],
-        "the seed": lambda s: s["seed"],
-        "assay itself": lambda s: s["assay"],
+    before, now = latest.spec, plan.spec.as_stored()
+    parts: dict[str, Callable[[RunSpec], object]] = {
+        "the dataset's content": lambda spec: spec.dataset.sha256,
+        "the model": lambda spec: _endpoints(spec, answering=True),
+        "a judge's model": lambda spec: _endpoints(spec, answering=False),
+        "the solver": lambda spec: spec.definition.get("solver"),
+        "the scorers": lambda spec: spec.definition.get("scorers"),
+        "the files of the scorers": lambda spec: [scorer.content for scorer in spec.scorers],
+        "the trials": lambda spec: spec.trials,
+        "the limit": lambda spec: spec.limit,
+        "the seed": lambda spec: spec.seed,
+        "assay itself": lambda spec: spec.provenance.assay,
     }
     return [f"{name} changed since run {latest.id}" for name, part in parts.items() if part(before) != part(now)]
+
+
+def _endpoints(spec: RunSpec, *, answering: bool) -> dict[str, object]:
+    return {key: model.identity for key, model in spec.models.items() if (key == "") == answering}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-import orjson
 
 from assay.datasets.open import FIRST_ROWS
 from assay.errors import SpecError
 from assay.prepare.columns import column_problems
+from assay.prepare.describe import stored_scorers, task_provenance
 from assay.prepare.permission import NO_CODE, CodeOptions, code_problems, require_permission, with_sandbox
 from assay.registry import Registry
 from assay.results.run import RunReport
@@ -21,6 +20,8 @@ from assay.spec import LoadedTask, load_task
 from assay.spec.source import problem_in
 from assay.store import runs
 from assay.store import sample_rows as evidence
+from assay.store.decoder import read_samples
+from assay.store.run_spec import VERSION, RunSpec, StoredScorer, changed_settings
 from assay.store.runs import NewRun, RunRecord
 from assay.store.store import Store
 from assay.summary.finish import conclude
@@ -45,14 +46,17 @@ def rescore(
         raise SpecError(problems)
     require_permission(loaded, code)
     repeated = loaded.task.definition.trials
-    before = orjson.loads(record.spec)
-    if _trials(before) != (repeated.num_trials if repeated else 1):
-        raise SpecError(f"run {record.id} has {counted(_trials(before), 'trial')} a sample, the task another number")
-    if _fans_out(before) != (loaded.fan_out > 1):
+    before = record.spec
+    _refuse_kinds_without_answers(record)
+    if before.num_trials != (repeated.num_trials if repeated else 1):
+        raise SpecError(
+            f"run {record.id} has {counted(before.num_trials, 'trial')} per sample, the task another number"
+        )
+    if before.fans_out != (loaded.fan_out > 1):
         raise SpecError(f"only one of run {record.id} and the task has a postprocessor: their rows are not the same")
-    _refuse_changed_judges(loaded, record, before)
+    _refuse_changed_judges(loaded, record)
     _refuse_unknown_columns(loaded, store, record)
-    made = runs.start(store, _new_run(loaded, record, before))
+    made = runs.start(store, _new_run(loaded, record))
     with store.begin() as connection:
         evidence.copy_samples(connection, record.rows_of, made.no)
     with with_sandbox(loaded, code) as ready:
@@ -62,36 +66,27 @@ def rescore(
     return Rescored(report=report, stale=tuple(_stale(before, loaded)))
 
 
-def _new_run(loaded: LoadedTask, record: RunRecord, before: Any) -> NewRun:
-    spec = {**before, **_said_now(loaded)}
-    text = orjson.dumps(spec, option=orjson.OPT_NON_STR_KEYS | orjson.OPT_SORT_KEYS, default=str)
-    return NewRun(
-        identity=hashlib.sha256(b"rescore" + record.id.encode() + text).hexdigest(),
+def _refuse_kinds_without_answers(record: RunRecord) -> None:
+    """A generated dataset has rows but no answers: there is nothing to score."""
+    if record.kind == "generate":
+        raise SpecError(f"run {record.id} generated a dataset: it has no answers that could be scored")
+
+
+def _new_run(loaded: LoadedTask, record: RunRecord) -> NewRun:
+    before = record.spec
+    spec = replace(
+        before,
+        version=VERSION,
+        kind="rescore",
         task=loaded.task.key,
-        file=str(loaded.document.path),
-        model=record.model,
-        seed=record.seed,
-        spec=text.decode(),
+        display_name=loaded.task.display_name,
+        definition=loaded.resolved.get("definition") or {},
+        scorers=stored_scorers(loaded),
+        trials=loaded.task.definition.trials,
+        actions=tuple(loaded.task.definition.actions),
+        provenance=task_provenance(loaded, source_run=record.id),
     )
-
-
-def _said_now(loaded: LoadedTask) -> dict[str, Any]:
-    """The part of a run's spec that its task file says: the task, its scorers' keys, the files they read."""
-    return {
-        "task": loaded.resolved,
-        "scorers": [scorer.key for scorer in loaded.scorers],
-        "contents": [scorer.settings.content_digest() for scorer in loaded.scorers],
-    }
-
-
-def _trials(spec: Any) -> int:
-    found = spec["task"]["definition"].get("trials")
-    return int(found["num_trials"]) if found else 1
-
-
-def _fans_out(spec: Any) -> bool:
-    solver = spec["task"]["definition"].get("solver")
-    return isinstance(solver, dict) and solver.get("postprocessor") is not None
+    return NewRun(spec=spec, file=str(loaded.document.path), model=record.model)
 
 
 def _score_all(loaded: LoadedTask, store: Store, record: RunRecord) -> None:
@@ -99,58 +94,64 @@ def _score_all(loaded: LoadedTask, store: Store, record: RunRecord) -> None:
     kinds = [(slot, scorer.kind) for slot, scorer in enumerate(loaded.scorers, start=1)]
     slots = [slot for slot, kind in kinds if not kind.live and not kind.whole]
     recorder = Recorder(store, record.no, loaded.scorers)
-    for group in in_pages(answered_samples(store, record.no)):
+    for group in in_pages(answered_samples(store, record.no, [scorer.key for scorer in loaded.scorers])):
         recorder.rescore(stored_rows(group), slots)
     score_whole(store, record.no, loaded.scorers)
 
 
-def _refuse_changed_judges(loaded: LoadedTask, record: RunRecord, before: Any) -> None:
+def _refuse_changed_judges(loaded: LoadedTask, record: RunRecord) -> None:
     """A judge that is not as it was would have to be asked, which is not done here."""
-    old, new = _scorers(before), _scorers(_said_now(loaded))
+    changed = {change.key for change in scorer_changes(record.spec, stored_scorers(loaded))}
     for scorer in loaded.scorers:
-        if scorer.kind.live and old.get(scorer.key) != new[scorer.key]:
+        if scorer.kind.live and scorer.key in changed:
             message = f"{scorer.key} asks a model and is not as it was in run {record.id}: use `assay run`"
             raise SpecError(problem_in(loaded.document.sources, message, scorer.place))
 
 
 def _refuse_unknown_columns(loaded: LoadedTask, store: Store, record: RunRecord) -> None:
     """A column that no stored sample has would fail every one of them."""
-    first = evidence.stored_samples(store, record.rows_of, limit=FIRST_ROWS)
-    problems = list(column_problems(loaded, [orjson.loads(sample.input) for sample in first], answered=True))
+    first = read_samples(store, record, limit=FIRST_ROWS)
+    problems = list(column_problems(loaded, [dict(sample.sample) for sample in first], answered=True))
     if problems:
         raise SpecError(problems)
 
 
 def _carry_judges_over(loaded: LoadedTask, store: Store, record: RunRecord, made: RunRecord) -> None:
     """A judge that is as it was keeps its scores."""
-    before = orjson.loads(record.spec)
+    keys = record.spec.scorer_keys
     for slot, scorer in enumerate(loaded.scorers, start=1):
         if not scorer.kind.live:
             continue
-        source = (record.rows_of, before["scorers"].index(scorer.key) + 1)
+        source = (record.rows_of, keys.index(scorer.key) + 1)
         with store.begin() as connection:
             evidence.copy_scores(connection, source, (made.no, slot))
 
 
-def _scorers(spec: Any) -> dict[str, Any]:
-    """The scorers of a run by key, with the files they read and without their metrics: those need no model."""
-    entries = spec["task"]["definition"].get("scorers") or []
-    contents = spec.get("contents") or [None] * len(entries)
-    return {
-        key: {**{name: value for name, value in entry.items() if name != "metrics"}, "content of its file": content}
-        for key, entry, content in zip(spec["scorers"], entries, contents, strict=True)
-    }
+@dataclass(frozen=True, slots=True)
+class ScorerChange:
+    """A scorer that is new, or whose settings differ from those it had in a run."""
+
+    key: str
+    changed: tuple[str, ...] = ()
 
 
-def _stale(before: Any, loaded: LoadedTask) -> list[str]:
-    """What is new about the scorers, in sentences: which are new or changed, and by what, and which are gone."""
-    old, new = _scorers(before), _scorers(_said_now(loaded))
-    reasons = [f"scored anew: {key}: new scorer" for key in new if key not in old]
-    changed = [key for key in new if key in old and old[key] != new[key]]
-    reasons += [f"scored anew: {key}: {_difference(old[key], new[key])}" for key in changed]
-    return reasons + [f"no longer scored: {key}" for key in old if key not in new]
+def scorer_changes(before: RunSpec, now: Sequence[StoredScorer]) -> list[ScorerChange]:
+    """The scorers that a run does not have, or has with other settings; metrics need no new scores."""
+    changes = []
+    for scorer in now:
+        old = before.scorer(scorer.key)
+        if old is None:
+            changes.append(ScorerChange(scorer.key))
+        elif names := changed_settings(old, scorer):
+            changes.append(ScorerChange(scorer.key, tuple(names)))
+    return changes
 
 
-def _difference(old: Any, new: Any) -> str:
-    names = sorted(name for name in {*old, *new} if old.get(name) != new.get(name))
-    return f"{', '.join(names)} changed"
+def _stale(before: RunSpec, loaded: LoadedTask) -> list[str]:
+    """Which scorers are new or changed, and by what, and which are gone."""
+    now = stored_scorers(loaded)
+    changes = scorer_changes(before, now)
+    reasons = [f"scored anew: {change.key}: new scorer" for change in changes if not change.changed]
+    reasons += [f"scored anew: {c.key}: {', '.join(sorted(c.changed))} changed" for c in changes if c.changed]
+    keys = {scorer.key for scorer in now}
+    return reasons + [f"no longer scored: {key}" for key in before.scorer_keys if key not in keys]

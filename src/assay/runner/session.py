@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import orjson
-
 from assay.errors import Interrupted, RunError, SpecError
 from assay.prepare.permission import with_sandbox
 from assay.prepare.plan import Options, Plan
@@ -124,9 +122,7 @@ def _put_down(store: Store, record: RunRecord, status: Status) -> None:
 def _new_run(plan: Plan) -> NewRun:
     return NewRun(
         identity=plan.identity,
-        task=plan.loaded.task.key,
         file=str(plan.loaded.document.path),
         model=plan.model_name,
-        seed=plan.options.seed,
-        spec=orjson.dumps(plan.spec, option=orjson.OPT_NON_STR_KEYS, default=str).decode(),
+        spec=plan.spec,
     )

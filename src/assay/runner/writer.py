@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import orjson
 from sqlalchemy import Connection
@@ -13,7 +13,9 @@ from assay.spec import LoadedScorer
 from assay.store import runs
 from assay.store import sample_rows as evidence
 from assay.store.calls import write_calls
+from assay.store.row_address import pack
 from assay.store.store import Store
+from assay.store.votes import VOTES, Votes, is_votes, write_votes
 from assay.types import Failure, Outcome, PaidCall, Rows, Score, ScoreColumns
 
 
@@ -68,8 +70,10 @@ class Recorder:
 
     def _write(self, connection: Connection, slot: int, rows: Rows, columns: ScoreColumns) -> None:
         kept = without(rows, columns.failures)
+        columns, cast = _without_votes(columns, rows.positions)
         values, metadata = self._encode(slot, columns, len(rows))
         evidence.write_scores(connection, self._run_no, slot, kept.positions, values, metadata)
+        write_votes(connection, ((pack(self._run_no, position, slot), votes) for position, votes in cast))
         lost = [(rows.positions[place], failure) for place, failure in columns.failures.items()]
         evidence.write_failures(connection, self._run_no, slot, lost)
         again = [rows.positions[place] for place in sorted(columns.unsettled)]
@@ -91,6 +95,17 @@ class Recorder:
             return values, metadata
         keep = [place for place in range(n) if place not in columns.failures]
         return [values[place] for place in keep], [metadata[place] for place in keep]
+
+
+def _without_votes(columns: ScoreColumns, positions: Sequence[int]) -> tuple[ScoreColumns, list[tuple[int, Votes]]]:
+    """The columns without the votes that have rows of their own, and those votes by position."""
+    if VOTES not in columns.metadata:
+        return columns, []
+    column = columns.metadata[VOTES]
+    moved = [is_votes(votes) and place not in columns.failures for place, votes in enumerate(column)]
+    cast = [(positions[place], votes) for place, votes in enumerate(column) if moved[place]]
+    left = [None if moved[place] else votes for place, votes in enumerate(column)]
+    return replace(columns, metadata={**columns.metadata, VOTES: left}), cast
 
 
 def without(rows: Rows, failures: Mapping[int, Failure]) -> Rows:

@@ -1,9 +1,10 @@
-"""The samples behind a run's numbers, one at a time."""
+"""The one place where a stored row becomes a sample: input, answer, conversation, scores and failures by scorer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -11,68 +12,72 @@ import orjson
 from assay.store.runs import RunRecord
 from assay.store.sample_rows import StoredSample, stored_samples
 from assay.store.store import Store
+from assay.store.votes import VOTES
 from assay.types import Failure, Score
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NamedFailure:
-    """A failure and the scorer that had it; None when the sample got no answer at all."""
-
-    scorer: str | None
-    failure: Failure
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One sample with its answer, scores and failures."""
+    """One sample of a run; `failures` has those of a scorer under its key, and under None that there is no answer."""
 
     sample_id: str
     trial: int
     sample: Mapping[str, Any]
     output: str | None
-    trace: list[Mapping[str, Any]] | None
-    calls: list[Mapping[str, Any]]
-    scores: Mapping[str, Score]
-    failures: tuple[NamedFailure, ...]
+    trace: list[Mapping[str, Any]] | None = None
+    calls: list[Mapping[str, Any]] = field(default_factory=list)
+    scores: Mapping[str, Score] = field(default_factory=dict)
+    failures: Mapping[str | None, Failure] = field(default_factory=dict)
+    position: int = 0
 
     @property
     def is_wrong(self) -> bool:
-        """Did a scorer find it incorrect?"""
+        """Did a scorer call it incorrect?"""
         return any(score.values.get("is_correct") == 0 for score in self.scores.values())
 
 
 def read_samples(
-    store: Store, record: RunRecord, *, sample_id: str | None = None, failed: bool = False
+    store: Store,
+    record: RunRecord,
+    *,
+    sample_id: str | None = None,
+    failed: bool = False,
+    limit: int | None = None,
 ) -> Iterator[Sample]:
     """The samples of a run in their order, read in pages."""
-    keys = scorer_keys(record)
-    for stored in stored_samples(store, record.rows_of, sample_id=sample_id, failed=failed):
-        yield _evidence(stored, keys)
+    keys = record.spec.scorer_keys
+    return decoded(store, record.rows_of, keys, sample_id=sample_id, failed=failed, limit=limit)
 
 
-def scorer_keys(record: RunRecord) -> list[str]:
-    """The keys of a run's scorers in the order of their slots."""
-    return list(orjson.loads(record.spec)["scorers"])
+def decoded(store: Store, run_no: int, keys: Sequence[str], **which: Any) -> Iterator[Sample]:
+    """The samples stored under a run's number; `keys` are those of its scorers in the order of their slots."""
+    for stored in stored_samples(store, run_no, **which):
+        yield _sample(stored, keys)
 
 
-def _evidence(stored: StoredSample, keys: list[str]) -> Sample:
+def _sample(stored: StoredSample, keys: Sequence[str]) -> Sample:
+    scores = {}
+    for slot, (values, metadata) in sorted(stored.scores.items()):
+        details = {} if metadata is None else orjson.loads(metadata)
+        if slot in stored.votes:
+            details[VOTES] = stored.votes[slot]
+        key = keys[slot - 1]
+        scores[key] = Score(scorer=key, values=_values(values), metadata=details)
     return Sample(
+        position=stored.position,
         sample_id=stored.sample_id,
         trial=stored.trial,
         sample=orjson.loads(stored.input),
         output=stored.output,
         trace=None if stored.trace is None else orjson.loads(stored.trace),
         calls=[] if stored.calls is None else orjson.loads(stored.calls),
-        scores={
-            keys[slot - 1]: Score(
-                scorer=keys[slot - 1],
-                values=orjson.loads(values),
-                metadata={} if metadata is None else orjson.loads(metadata),
-            )
-            for slot, (values, metadata) in sorted(stored.scores.items())
-        },
-        failures=tuple(
-            NamedFailure(scorer=keys[slot - 1] if slot else None, failure=failure)
-            for slot, failure in sorted(stored.failures.items())
-        ),
+        scores=scores,
+        failures={keys[slot - 1] if slot else None: failure for slot, failure in sorted(stored.failures.items())},
     )
+
+
+@lru_cache(maxsize=4_096)
+def _values(text: str) -> Mapping[str, Any]:
+    """The values of a score; those of most scorers are few, and come again and again."""
+    values: Mapping[str, Any] = orjson.loads(text)
+    return values

@@ -5,26 +5,20 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-import orjson
 from sqlalchemy import Connection, Row, and_, case, or_, select, update
 
 from assay.errors import RunError, SpecError
+from assay.store.run_spec import STEPS, RunKind, RunSpec
 from assay.store.schema import metrics, runs
 from assay.store.store import Store
 
 Status = Literal["running", "completed", "partial", "failed", "interrupted"]
 STALE_AFTER = timedelta(seconds=30)
-ASIDE = "aside"
-"""The entry of a spec that marks a run which is a step of something else: a probe of an audit, a generated dataset."""
-
-_PAGE = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +33,8 @@ class RunRecord:
     file: str
     model: str | None
     seed: int
-    spec: str
+    kind: RunKind
+    spec: RunSpec
     started_at: str
     finished_at: str | None
     owner: str | None
@@ -53,22 +48,16 @@ class RunRecord:
         """The number of the run whose rows hold this run's evidence."""
         return self.no if self.evidence is None else self.evidence
 
-    @property
-    def is_aside(self) -> bool:
-        """Is it a step of something else, which nobody means by `latest`?"""
-        return ASIDE in orjson.loads(self.spec)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRun:
     """What is known of a run before it starts."""
 
-    identity: str
-    task: str
+    spec: RunSpec
     file: str
     model: str | None
-    seed: int
-    spec: str
+    task: str | None = None
+    identity: str | None = None
 
 
 def now() -> str:
@@ -87,13 +76,14 @@ def start(store: Store, new: NewRun, *, evidence: int | None = None) -> RunRecor
         result = connection.execute(
             runs.insert().values(
                 id=secrets.token_hex(6),
-                identity=new.identity,
+                identity=new.identity or new.spec.identity(),
                 status="running",
-                task=new.task,
+                kind=new.spec.kind,
+                task=new.task or new.spec.task,
                 file=new.file,
                 model=new.model,
-                seed=new.seed,
-                spec=new.spec,
+                seed=new.spec.seed,
+                spec=new.spec.to_json(),
                 started_at=now(),
                 owner=_me(),
                 heartbeat_at=now(),
@@ -185,24 +175,13 @@ def find(store: Store, name: str) -> RunRecord:
     return found[0]
 
 
-def all_runs(store: Store, limit: int, *, aside: bool = False) -> list[RunRecord]:
-    """The newest runs, newest first; those that are a step of something else only when `aside` is set."""
+def all_runs(store: Store, limit: int, *, steps: bool = False) -> list[RunRecord]:
+    """The newest runs, newest first; those that are a step of something else only when `steps` is set."""
+    query = select(runs).order_by(runs.c.no.desc()).limit(limit)
+    if not steps:
+        query = query.where(runs.c.kind.not_in(sorted(STEPS)))
     with store.connect() as connection:
-        found = _newest_first(connection)
-        return list(islice(found if aside else (record for record in found if not record.is_aside), limit))
-
-
-def _newest_first(connection: Connection) -> Iterator[RunRecord]:
-    """Every run, read a page at a time: a store may hold many, and few are wanted."""
-    before: int | None = None
-    while True:
-        query = select(runs).order_by(runs.c.no.desc()).limit(_PAGE)
-        query = query if before is None else query.where(runs.c.no < before)
-        page = [_record(row) for row in connection.execute(query)]
-        yield from page
-        if len(page) < _PAGE:
-            return
-        before = page[-1].no
+        return [_record(row) for row in connection.execute(query)]
 
 
 def metric_documents(store: Store, run_no: int) -> list[tuple[str, str, str, str]]:
@@ -221,7 +200,7 @@ def _one(connection: Connection, run_no: int) -> RunRecord:
 
 
 def _record(row: Row[tuple[object, ...]]) -> RunRecord:
-    return RunRecord(**row._mapping)
+    return RunRecord(**{**row._mapping, "spec": RunSpec.from_json(row._mapping["spec"])})
 
 
 def _me() -> str:

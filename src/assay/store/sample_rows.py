@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 from sqlalchemy import Connection, Select, Table, and_, func, select
 
 from assay.store.row_address import STEP, bounds, pack, unpack
-from assay.store.schema import failures, samples, scores, unsettled
+from assay.store.schema import failures, samples, scores, unsettled, votes
 from assay.store.store import Store, insert_many
+from assay.store.votes import VOTES, has_votes, read_votes
 from assay.types import Failure
 
 PAGE = 5_000
@@ -43,6 +45,7 @@ class StoredSample:
     calls: str | None
     scores: dict[int, tuple[str, str | None]]
     failures: dict[int, Failure]
+    votes: dict[int, dict[str, list[dict[str, Any]]]]
 
 
 def write_samples(connection: Connection, run_no: int, rows: SampleColumns) -> None:
@@ -141,8 +144,8 @@ def drop_retryable(store: Store, run_no: int, *, fanout: int = 1) -> int:
         found = [key for query in _retryable(run_no) for key in connection.execute(query).scalars()]
         keys = sorted({key - key % span for key in found})
         for key in keys:
-            for table in (samples, scores, failures, unsettled):
-                connection.execute(table.delete().where(table.c.id >= key, table.c.id < key + span))
+            for row_id in (samples.c.id, scores.c.id, failures.c.id, unsettled.c.id, votes.c.score_id):
+                connection.execute(row_id.table.delete().where(row_id >= key, row_id < key + span))
     return len(keys)
 
 
@@ -162,9 +165,9 @@ def _retryable(run_no: int) -> tuple[Select[Any], Select[Any]]:
 
 def drop_scores(connection: Connection, run_no: int, slot: int) -> None:
     """Take back all that one scorer has said of a run, so that it can say it anew."""
-    for table in (scores, failures, unsettled):
-        of_slot = and_(_within(table.c.id, run_no), table.c.id.op("&")(STEP - 1) == slot)
-        connection.execute(table.delete().where(of_slot))
+    for row_id in (scores.c.id, failures.c.id, unsettled.c.id, votes.c.score_id):
+        of_slot = and_(_within(row_id, run_no), row_id.op("&")(STEP - 1) == slot)
+        connection.execute(row_id.table.delete().where(of_slot))
 
 
 def copy_samples(connection: Connection, source: int, target: int) -> None:
@@ -177,12 +180,14 @@ def copy_scores(connection: Connection, source: tuple[int, int], target: tuple[i
     """Give a scorer (run, slot) what another said; nothing is scored anew."""
     _copy(connection, scores, source, target)
     _copy(connection, failures, source, target)
+    _copy(connection, votes, source, target)
 
 
 def _copy(connection: Connection, table: Table, source: tuple[int, int], target: tuple[int, int]) -> None:
     moved = pack(target[0], 0, target[1]) - pack(source[0], 0, source[1])
-    columns = [table.c.id + moved, *(column for column in table.c if column.name != "id")]
-    rows = select(*columns).where(_within(table.c.id, source[0]), table.c.id.op("&")(STEP - 1) == source[1])
+    row_id, *others = table.c
+    columns = [row_id + moved, *others]
+    rows = select(*columns).where(_within(row_id, source[0]), row_id.op("&")(STEP - 1) == source[1])
     connection.execute(table.insert().from_select([column.name for column in table.c], rows))
 
 
@@ -244,10 +249,13 @@ def score_pages(store: Store, run_no: int, slot: int, *, metadata: bool, inputs:
         query = select(*shape, samples.c.input, samples.c.sample_id).join(samples, samples.c.id == sample_key)
     query = query.where(_within(scores.c.id, run_no), scores.c.id.op("&")(STEP - 1) == slot).order_by(scores.c.id)
     with store.connect() as connection:
+        voted = metadata and has_votes(connection, *bounds(run_no))
         result = connection.execution_options(yield_per=PAGE).execute(query)
         for page in result.partitions(PAGE):
             columns = [list(column) for column in zip(*page, strict=True)]
             keys, values, rest = columns[0], columns[1], columns[2:]
+            if voted:
+                rest[0] = _with_votes(store, keys, rest[0])
             nothing: list[Any] = []
             yield ScorePage(
                 [unpack(key)[1] for key in keys],
@@ -256,6 +264,16 @@ def score_pages(store: Store, run_no: int, slot: int, *, metadata: bool, inputs:
                 rest.pop(0) if inputs else nothing,
                 rest.pop(0) if inputs else nothing,
             )
+
+
+def _with_votes(store: Store, keys: Sequence[int], metadata: Sequence[str | None]) -> list[str | None]:
+    """The metadata of a page of scores with their votes, for those who read it as one text."""
+    with store.connect() as connection:
+        cast = read_votes(connection, keys[0], keys[-1] + 1)
+    return [
+        text if key not in cast else orjson.dumps({**orjson.loads(text or "{}"), VOTES: cast[key]}).decode()
+        for key, text in zip(keys, metadata, strict=True)
+    ]
 
 
 def stored_samples(
@@ -268,7 +286,8 @@ def stored_samples(
         with store.connect() as connection:
             page = _sample_page(connection, (low, high), PAGE if left is None else min(left, PAGE), sample_id, failed)
             said = _said_of(connection, page)
-        yield from (_stored(row, *said) for row in page)
+            cast = _votes_of(connection, page)
+        yield from (_stored(row, *said, cast) for row in page)
         if not page:
             return
         low = page[-1].id + 1
@@ -307,7 +326,17 @@ def _said_of(connection: Connection, page: Sequence[Any]) -> tuple[Said, Said]:
     return score_rows, failure_rows
 
 
-def _stored(row: Any, score_rows: Said, failure_rows: Said) -> StoredSample:
+def _votes_of(connection: Connection, page: Sequence[Any]) -> Said:
+    """The votes on the samples of a page, by sample and slot."""
+    by_sample: Said = {}
+    if page:
+        for score_id, cast in read_votes(connection, page[0].id, page[-1].id + STEP).items():
+            slot = score_id & STEP - 1
+            by_sample.setdefault(score_id - slot, {})[slot] = cast
+    return by_sample
+
+
+def _stored(row: Any, score_rows: Said, failure_rows: Said, cast: Said) -> StoredSample:
     return StoredSample(
         position=unpack(row.id)[1],
         sample_id=row.sample_id,
@@ -318,6 +347,7 @@ def _stored(row: Any, score_rows: Said, failure_rows: Said) -> StoredSample:
         calls=row.calls,
         scores=score_rows.get(row.id, {}),
         failures=failure_rows.get(row.id, {}),
+        votes=cast.get(row.id, {}),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Float, Integer, LargeBinary, MetaData, String, Table, Text
 
-SCHEMA_VERSION = "0003"
+SCHEMA_VERSION = "0004"
 
 metadata = MetaData()
 
@@ -32,6 +32,7 @@ runs = Table(
     Column("cursor", BigInteger, nullable=False),
     Column("evidence", Integer),
     Column("summary", Text),
+    Column("kind", Text, nullable=False, server_default="run"),
 )
 """`cursor` counts the rows finished in order; `evidence` is the run whose rows this one shows when it computed none."""
 
@@ -65,6 +66,30 @@ failures = Table(
     Column("detail", Text, nullable=False),
     Column("retryable", Integer, nullable=False),
 )
+
+votes = Table(
+    "votes",
+    metadata,
+    Column("score_id", Id, primary_key=True, autoincrement=False),
+    Column("ordinal", Integer, primary_key=True, autoincrement=False),
+    Column("criterion", Text, nullable=False),
+    Column("judge", Text, nullable=False),
+    Column("repeat", Integer, nullable=False),
+    Column("reversed", Integer, nullable=False),
+    Column("option", Integer),
+    Column("label", Text),
+    Column("value", Float),
+    Column("reason", Text),
+    Column("error", Text),
+    Column("weight", Float, nullable=False),
+    Column("call_key", LargeBinary),
+    Column("extra", Text),
+    sqlite_with_rowid=False,
+)
+"""One row per answer, or failed attempt, of a judge on one criterion; `score_id` is the id of the score it is part of.
+
+`option` is the index of the chosen option in the rubric's order, `extra` a JSON object with what has no column.
+"""
 
 unsettled = Table("unsettled", metadata, Column("id", Id, primary_key=True, autoincrement=False))
 """Scores of which a part failed that may go well another time."""

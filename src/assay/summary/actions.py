@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
-
-import orjson
 
 from assay.datasets.filters import Filter
 from assay.errors import Problem, SpecError
 from assay.spec import LoadedTask
-from assay.spec.document import Steps
+from assay.spec.document import Document, Steps
 from assay.spec.locate import Checker
 from assay.spec.messages import described
 from assay.spec.nearest import listing, nearest
 from assay.spec.task import Action
-from assay.store import sample_rows as evidence
-from assay.store.sample_rows import StoredSample
+from assay.store.decoder import Sample, decoded
 from assay.store.store import Store
 from assay.templates import TemplateFailure, check_syntax, render_value
 
@@ -38,29 +36,31 @@ class Exclusion:
 
 def action_problems(loaded: LoadedTask) -> Iterator[Problem]:
     """Everything wrong with the actions of a task: their filters, and the scores that these read."""
+    fields = {
+        scorer.key: None if scorer.kind.values is None else (*scorer.kind.values, *scorer.kind.metadata)
+        for scorer in loaded.scorers
+    }
     checker = Checker(loaded.document)
+    scores = _Scores(fields, {scorer.key: scorer.kind.name for scorer in loaded.scorers}, checked=not loaded.problems)
     for i, action in enumerate(loaded.task.definition.actions):
-        _matcher(action, ("definition", "actions", i, "filter"), loaded, checker)
+        _matcher(action, ("definition", "actions", i, "filter"), scores, checker)
     yield from checker.problems
 
 
-def excluded(loaded: LoadedTask, store: Store, rows_of: int) -> Exclusion:
-    """What the actions of a task take out of the metrics of a run."""
-    actions = loaded.task.definition.actions
+def excluded(actions: Sequence[Action], keys: Sequence[str], store: Store, rows_of: int) -> Exclusion:
+    """What the actions of a run take out of its metrics; `keys` are those of its scorers in order."""
     if not actions:
         return Exclusion()
-    checker = Checker(loaded.document)
-    rules = {
-        action.key: _matcher(action, ("definition", "actions", i, "filter"), loaded, checker)
-        for i, action in enumerate(actions)
-    }
+    checker = Checker(Document(path=Path(), root=Path(), data={}, positions={}, sources={}))
+    # which fields the scorers have was checked before the run
+    scores = _Scores(dict.fromkeys(keys), {}, checked=True)
+    rules = {action.key: _matcher(action, (), scores, checker) for action in actions}
     if checker.problems:
         raise SpecError(checker.problems)
     positions: set[int] = set()
     samples: dict[str, set[str]] = {key: set() for key in rules}
-    keys = [scorer.key for scorer in loaded.scorers]
-    for sample in evidence.stored_samples(store, rows_of):
-        row = _row(sample, keys)
+    for sample in decoded(store, rows_of, keys):
+        row = _row(sample)
         for key, matches in rules.items():
             if matches is not None and matches(row):
                 positions.add(sample.position)
@@ -68,23 +68,32 @@ def excluded(loaded: LoadedTask, store: Store, rows_of: int) -> Exclusion:
     return Exclusion(positions=frozenset(positions), by_rule={key: len(ids) for key, ids in samples.items()})
 
 
-def _row(sample: StoredSample, keys: list[str]) -> Row:
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """The scores that a filter may read: fields by scorer (None when unknown), and what the scorers are called.
+
+    Before all scorers of a file are right (`checked`), one that is missing may be one that is wrong.
+    """
+
+    fields: Mapping[str, tuple[str, ...] | None]
+    names: Mapping[str, str]
+    checked: bool
+
+
+def _row(sample: Sample) -> Row:
     """What a filter sees of a sample: its scores by scorer and field, values before metadata."""
-    scores = {}
-    for slot, (values, metadata) in sample.scores.items():
-        beside = {} if metadata is None else orjson.loads(metadata)
-        scores[keys[slot - 1]] = {**beside, **orjson.loads(values)}
-    return {"sample": orjson.loads(sample.input), "scores": scores}
+    scores = {key: {**score.metadata, **score.values} for key, score in sample.scores.items()}
+    return {"sample": sample.sample, "scores": scores}
 
 
-def _matcher(action: Action, steps: Steps, loaded: LoadedTask, checker: Checker) -> Matches | None:
+def _matcher(action: Action, steps: Steps, scores: _Scores, checker: Checker) -> Matches | None:
     """The condition of an action; None and its problems noted when it is wrong."""
     node = action.filter
     if isinstance(node, str):
         return _template(node, steps, checker)
     entries = node if isinstance(node, list) else [node]
     rules = [
-        _rule(entry, (*steps, i) if isinstance(node, list) else steps, loaded, checker)
+        _rule(entry, (*steps, i) if isinstance(node, list) else steps, scores, checker)
         for i, entry in enumerate(entries)
     ]
     kept = [rule for rule in rules if rule is not None]
@@ -115,7 +124,7 @@ def _template(written: str, steps: Steps, checker: Checker) -> Matches | None:
     return matches
 
 
-def _rule(node: Any, steps: Steps, loaded: LoadedTask, checker: Checker) -> Matches | None:
+def _rule(node: Any, steps: Steps, scores: _Scores, checker: Checker) -> Matches | None:
     if not isinstance(node, dict):
         checker.report(f"expected a filter, such as {{op, expression, value}}, got {described(node)}", steps)
         return None
@@ -128,7 +137,7 @@ def _rule(node: Any, steps: Steps, loaded: LoadedTask, checker: Checker) -> Matc
         return None
     if read is None:
         return lambda row: rule.holds(row["sample"])
-    if not _known(read, (*steps, "expression"), loaded, checker):
+    if not _known(read, (*steps, "expression"), scores, checker):
         return None
     scorer, name = read
     return lambda row: rule.holds({"field": row["scores"].get(scorer, {}).get(name)})
@@ -150,18 +159,17 @@ def _score_read(expression: str) -> tuple[str, str] | None:
     return scorer, name
 
 
-def _known(read: tuple[str, str], steps: Steps, loaded: LoadedTask, checker: Checker) -> bool:
+def _known(read: tuple[str, str], steps: Steps, scores: _Scores, checker: Checker) -> bool:
     """Whether the task has such a scorer, and the scorer such a field, as far as that is known."""
     scorer, name = read
-    kinds = {each.key: each.kind for each in loaded.scorers}
-    if scorer not in kinds:
-        if not loaded.problems:
-            checker.report(f'there is no scorer "{scorer}"; there is {listing(kinds)}', steps, nearest(scorer, kinds))
+    if scorer not in scores.fields:
+        if scores.checked:
+            message = f'there is no scorer "{scorer}"; there is {listing(scores.fields)}'
+            checker.report(message, steps, nearest(scorer, scores.fields))
         return False
-    kind = kinds[scorer]
-    fields = None if kind.values is None else (*kind.values, *kind.metadata)
+    fields = scores.fields[scorer]
     if fields is not None and name not in fields:
-        message = f'{kind.name} gives no field "{name}"; it gives {listing(fields)}'
+        message = f'{scores.names[scorer]} gives no field "{name}"; it gives {listing(fields)}'
         checker.report(message, steps, nearest(name, fields))
         return False
     return True

@@ -30,16 +30,18 @@ def conclude(
     for slot, kind, n in evidence.failure_counts(store, rows_of):
         by_slot[slot] = by_slot.get(slot, 0) + n
         by_kind[kind] = by_kind.get(kind, 0) + n
-    left_out = excluded(loaded, store, rows_of)
+    keys = tuple(scorer.key for scorer in loaded.scorers)
+    left_out = excluded(loaded.task.definition.actions, keys, store, rows_of)
     fanout = loaded.fan_out
     basis = MetricInputs(
         store=store,
         rows_of=rows_of,
+        keys=keys,
         seed=record.seed,
         trials=repeated,
         without=left_out.positions,
         fanout=fanout,
-        families=bool(orjson.loads(record.spec).get("dataset", {}).get("families")),
+        families=record.spec.dataset.families,
     )
     scorers = tuple(
         scorer_report(basis, slot, scorer, n_failed=by_slot.get(0, 0) + by_slot.get(slot, 0))

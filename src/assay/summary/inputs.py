@@ -12,12 +12,13 @@ from assay.store.store import Store
 class MetricInputs:
     """What the numbers of a run are made of: its committed rows but those left out, and how trials become one.
 
-    `fanout` is how many rows may come of one sample: all of them are one cluster. So are those with the same
-    `source_id` when the rows of the dataset come in `families`.
+    `keys` are those of the run's scorers. `fanout` is how many rows may come of one sample: all of them are one
+    cluster. So are those with the same `source_id` when the rows of the dataset come in `families`.
     """
 
     store: Store
     rows_of: int
+    keys: tuple[str, ...]
     seed: int
     trials: Trials | None = None
     without: frozenset[int] = frozenset()

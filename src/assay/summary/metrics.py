@@ -18,6 +18,7 @@ from assay.results.run import MetricReport, ScorerReport
 from assay.spec import LoadedMetric, LoadedScorer
 from assay.spec.task import Trials
 from assay.store import sample_rows as evidence
+from assay.store.decoder import Sample, decoded
 from assay.summary.baseline import with_baseline
 from assay.summary.inputs import MetricInputs
 from assay.summary.trial_noise import with_noise
@@ -75,7 +76,7 @@ def scorer_report(basis: MetricInputs, slot: int, scorer: LoadedScorer, *, n_fai
         n_failed=n_failed,
         n_excluded=n_excluded,
         metrics=tuple(reports),
-        detail=_detail(basis, slot, scorer),
+        detail=_detail(basis, scorer),
     )
 
 
@@ -91,22 +92,22 @@ def _text_in(basis: MetricInputs, slot: int, field: str) -> str:
     raise AssertionError(f"no sample has text in {field}")
 
 
-def _detail(basis: MetricInputs, slot: int, scorer: LoadedScorer) -> Mapping[str, Any] | None:
+def _detail(basis: MetricInputs, scorer: LoadedScorer) -> Mapping[str, Any] | None:
     """What only all samples together show, for the scorers that have such a thing."""
     if scorer.kind.detail is None:
         return None
-    stored = evidence.stored_samples(basis.store, basis.rows_of)
-    kept = (sample for sample in stored if sample.position not in basis.without)
-    return scorer.kind.detail(scorer.settings, _said(kept, slot))
+    samples = decoded(basis.store, basis.rows_of, basis.keys)
+    kept = (sample for sample in samples if sample.position not in basis.without)
+    return scorer.kind.detail(scorer.settings, _reported(kept, scorer.key))
 
 
-def _said(stored: Iterator[evidence.StoredSample], slot: int) -> Iterator[Said]:
-    for sample in stored:
-        if slot in sample.scores:
-            metadata = sample.scores[slot][1]
-            yield sample.sample_id, {} if metadata is None else orjson.loads(metadata), None
-        elif slot in sample.failures:
-            yield sample.sample_id, None, sample.failures[slot].detail
+def _reported(samples: Iterator[Sample], key: str) -> Iterator[Said]:
+    """What a scorer reported of every sample: the metadata of its score, or why it failed."""
+    for sample in samples:
+        if key in sample.scores:
+            yield sample.sample_id, sample.scores[key].metadata, None
+        elif key in sample.failures:
+            yield sample.sample_id, None, sample.failures[key].detail
 
 
 def _with_bounds(result: MetricResult, metric: LoadedMetric, scorer: LoadedScorer, n_failed: int) -> MetricResult:

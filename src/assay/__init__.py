@@ -16,7 +16,7 @@ from assay.version import __version__
 if TYPE_CHECKING:
     from assay.api.compare import compare
     from assay.api.result import Result
-    from assay.api.run import check, run, run_evaluation
+    from assay.api.run import arun, check, run, run_evaluation
     from assay.errors import AssayError, Interrupted, Problem, RunError, SpecError
     from assay.extend import metric, scorer
     from assay.types import Interval, MetricValue
@@ -31,6 +31,7 @@ __all__ = [
     "RunError",
     "SpecError",
     "__version__",
+    "arun",
     "check",
     "compare",
     "metric",
@@ -48,6 +49,7 @@ _HOMES = {
     "Result": "api.result",
     "RunError": "errors",
     "SpecError": "errors",
+    "arun": "api.run",
     "check": "api.run",
     "compare": "api.compare",
     "metric": "extend",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from assay.registry import Registry
 from assay.results.evaluation import EvaluationReport
 from assay.results.run import RunReport
 from assay.runner.progress import Listener, Progress, silent
-from assay.runner.session import run_task
+from assay.runner.session import arun_task, run_task
 from assay.spec.definitions import Definitions
 from assay.spec.environment import environment_of
 from assay.spec.generator import GeneratedDataset
@@ -36,6 +37,7 @@ __all__ = [
     "Listener",
     "Options",
     "Progress",
+    "arun",
     "check",
     "failed_share",
     "generate_file",
@@ -161,14 +163,12 @@ def run(
     store: str | None = None,
     **more: Any,
 ) -> Result:
-    """Run a task file and give its numbers; the same as `assay run`.
+    """Run a task file and give its metrics; the same as `assay run`. Works in notebooks and async programs too.
 
     More options by name: `model`, `seed`, `fresh`, `allow_outside`, `max_cost`, `max_concurrency`, `cache_policy`,
     `allow_code`, `trust_code`, `code_timeout`.
     """
-    options = Options(
-        dataset=None if dataset is None else Path(dataset), config=config or {}, limit=limit, store=store, **more
-    )
+    options = _options(dataset, config, limit, store, more)
     plan = prepare(Path(path), registry(), options, _maker(options))
     location = options.store or default_location(plan.loaded.document.root)
     opened = open_store(location)
@@ -176,6 +176,41 @@ def run(
         return Result(run_task(plan, opened), location)
     finally:
         opened.close()
+
+
+async def arun(
+    path: str | Path,
+    *,
+    dataset: str | Path | None = None,
+    config: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+    store: str | None = None,
+    **more: Any,
+) -> Result:
+    """Run a task file in the caller's event loop and give its metrics; takes the options of `run`.
+
+    Cancelling it stops the run: what was answered is committed, and the same call goes on from there.
+    """
+    options = _options(dataset, config, limit, store, more)
+    # reading files takes a while, and generating a dataset longer: other coroutines go on meanwhile
+    plan = await asyncio.to_thread(prepare, Path(path), registry(), options, _maker(options))
+    location = options.store or default_location(plan.loaded.document.root)
+    opened = open_store(location)
+    try:
+        return Result(await arun_task(plan, opened), location)
+    finally:
+        opened.close()
+
+
+def _options(
+    dataset: str | Path | None,
+    config: Mapping[str, Any] | None,
+    limit: int | None,
+    store: str | None,
+    more: Mapping[str, Any],
+) -> Options:
+    path = None if dataset is None else Path(dataset)
+    return Options(dataset=path, config=config or {}, limit=limit, store=store, **more)
 
 
 def check(*paths: str | Path, config: Mapping[str, Any] | None = None) -> tuple[Problem, ...]:
@@ -235,8 +270,8 @@ def rescore_run(
 def ping_model(model: str, folder: Path) -> PingResult:
     """Ask a model for one word; says whether it answers, and if not, why."""
     from assay.models.connect import connect
+    from assay.models.event_loop import run_to_end
     from assay.models.ping import ping
-    from assay.runner.online import in_event_loop
 
     root = project_folder(folder / "_")
     connection = connect(model, root=root, environment=environment_of(root))
@@ -247,7 +282,7 @@ def ping_model(model: str, folder: Path) -> PingResult:
         finally:
             await connection.close()
 
-    return in_event_loop(ask())
+    return run_to_end(ask())
 
 
 def failed_share(report: RunReport) -> float:

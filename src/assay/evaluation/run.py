@@ -11,14 +11,15 @@ from assay.errors import AssayError, Interrupted, SpecError
 from assay.evaluation.policy import verdicts, verdicts_of
 from assay.evaluation.repeatability import repeatability
 from assay.evaluation.specifications import Prepared, Step, plan_again, prepare_step
+from assay.models.event_loop import run_to_end
 from assay.prepare.plan import Plan
 from assay.prepare.result_datasets import result_dataset
 from assay.results.evaluation import EvaluationReport, SpecificationReport
 from assay.results.run import RunReport
 from assay.runner.budget import SpendingLimit
-from assay.runner.online import count_cells, in_event_loop
+from assay.runner.online import count_cells
 from assay.runner.progress import Listener, Progress
-from assay.runner.session import answer_task, how_to_go_on, run_task
+from assay.runner.session import arun_task, how_to_go_on, run_task
 from assay.spec import LoadedDataset
 from assay.store import runs
 from assay.store.store import Store
@@ -51,7 +52,7 @@ class Evaluating:
             live = [(step, plan) for step, plan in ready if plan.is_live]
             if live:
                 try:
-                    in_event_loop(self._answer(live))
+                    run_to_end(self._answer(live))
                 except KeyboardInterrupt as stop:
                     words = f"stopped: what was answered is kept; {how_to_go_on(self._prepared.options)}"
                     raise Interrupted(words) from stop
@@ -102,7 +103,7 @@ class Evaluating:
                 part = f"{step.key}/{repeat}"
                 try:
                     listener = self._listener.of(part)
-                    outcome.reports.append(await answer_task(again, self._store, listener=listener, purse=purse))
+                    outcome.reports.append(await arun_task(again, self._store, listener=listener, spending_limit=purse))
                 except AssayError as error:
                     outcome.error = str(error)
                     break

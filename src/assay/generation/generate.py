@@ -13,6 +13,7 @@ import orjson
 
 from assay.errors import Interrupted, RunError, SpecError
 from assay.models.client import CallError
+from assay.models.event_loop import run_to_end
 from assay.prepare.describe import stored_models
 from assay.prepare.permission import permit_models, sandbox_for
 from assay.prepare.recipes import SEPARATOR, Recipe, Row, source_rows
@@ -21,15 +22,15 @@ from assay.results.run import RunReport
 from assay.runner.budget import BudgetReached, SpendingLimit
 from assay.runner.cell import Cell, CellAsk, Occurrences, Work
 from assay.runner.models import Models
-from assay.runner.online import defaults_of, in_event_loop
-from assay.runner.pipeline import GROUP_S
+from assay.runner.online import defaults_of
 from assay.runner.progress import Listener, Progress, silent
 from assay.runner.reply_cache import ReplyCache
+from assay.runner.writer import GroupCommit, RunWriter
 from assay.spec.code import codes_in
 from assay.spec.generator import DatasetSampleCombinations, LoadedSynthesizer
 from assay.spec.placeholder import PLACEHOLDER
 from assay.store import runs
-from assay.store.calls import spending, write_calls
+from assay.store.calls import spending
 from assay.store.run_spec import RunSpec, provenance
 from assay.store.runs import NewRun, RunRecord, Status
 from assay.store.store import Store, default_location, open_store
@@ -122,12 +123,12 @@ class _Making:
     def run(self) -> Generated:
         """Make the rows; what was paid for on the way is kept whatever happens."""
         if self._store is None:
-            in_event_loop(self._all())
+            run_to_end(self._all())
             return self._made
         record = runs.start(self._store, self._new_run())
         self._made.run = record.id
         try:
-            in_event_loop(self._paid(self._store, record))
+            run_to_end(self._paid(self._store, record))
         except KeyboardInterrupt as stop:
             self._finish(record, "interrupted")
             raise Interrupted("stopped: what was paid for is kept; the same command goes on from there") from stop
@@ -154,13 +155,22 @@ class _Making:
             sampling={key: defaults_of(policies.connection.sampling) for key, policies in models.by_key.items()},
             width=max(1, models.width),
         )
-        committing = asyncio.create_task(_commit(store, record, memory))
+        writer = RunWriter(store, record.no)
+
+        async def commit() -> None:
+            paid = memory.hand_over()
+            if paid:
+                await asyncio.to_thread(writer.write_replies, paid)
+            memory.committed()
+
+        groups = GroupCommit(commit)
+        committing = asyncio.create_task(groups.run())
         try:
             await self._all()
         finally:
-            committing.cancel()
-            await asyncio.gather(committing, return_exceptions=True)
-            _write(store, record, memory)
+            groups.close()
+            # what was paid for is committed, whatever stops the work
+            await committing
             await models.close()
             memory.close()
 
@@ -292,19 +302,3 @@ def _with_secrets(recipe: Recipe) -> tuple[LoadedSynthesizer, ...]:
             synthesizer = replace(synthesizer, settings=settings)
         filled.append(synthesizer)
     return tuple(filled)
-
-
-async def _commit(store: Store, record: RunRecord, memory: ReplyCache) -> None:
-    """Commit what was paid for, again and again."""
-    while True:
-        await asyncio.sleep(GROUP_S)
-        if memory.waiting:
-            await asyncio.to_thread(_write, store, record, memory)
-
-
-def _write(store: Store, record: RunRecord, memory: ReplyCache) -> None:
-    paid = memory.hand_over()
-    if paid:
-        with store.begin() as connection:
-            write_calls(connection, record.no, paid)
-    memory.committed()

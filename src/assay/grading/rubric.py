@@ -11,6 +11,7 @@ from assay.judging.criteria import Criterion
 from assay.judging.length import LengthPenalty, words_in
 from assay.judging.rubric import Sheet, sheet_from_file, sheet_from_text, sheet_of
 from assay.judging.total import CannotAssess, RubricScore, ScoreValueRule, Scoring, Section, total
+from assay.models.event_loop import run_to_end
 
 if TYPE_CHECKING:
     from assay.grading.grader import CriterionGrader
@@ -176,6 +177,5 @@ class Rubric:
         row: int = 0,
     ) -> EnsembleEvaluationReport:
         """The same for programs without an event loop."""
-        import asyncio
 
-        return asyncio.run(self.grade(to_grade, grader, query, reference_submission, row=row))
+        return run_to_end(self.grade(to_grade, grader, query, reference_submission, row=row))

@@ -13,7 +13,8 @@ from assay.errors import SpecError
 from assay.interop.imported_values import NO_SCORE, Imported, ImportedSample
 from assay.registry import Kind
 from assay.results.run import RunReport
-from assay.runner.writer import Recorder, Solved
+from assay.runner.scoring import Solved, score_batch
+from assay.runner.writer import RunWriter
 from assay.spec import LoadedMetric, LoadedScorer, LoadedTask
 from assay.spec.document import Document
 from assay.spec.fields import ScorerSpec
@@ -43,10 +44,11 @@ def keep(imported: Imported, store: Store, path: Path, digest: str) -> RunReport
     places = {name: place for place, name in enumerate(dict.fromkeys(s.sample_id for s in imported.samples))}
     record = runs.start(store, _new_run(imported, entries, scorers, path, digest))
     try:
-        recorder = Recorder(store, record.no, scorers)
+        writer = RunWriter(store, record.no)
         for start in range(0, len(imported.samples), BATCH):
             part = imported.samples[start : start + BATCH]
-            recorder.record(_solved(part, keys, places, imported.trials), cursor=start + len(part))
+            solved = _solved(part, keys, places, imported.trials)
+            writer.write(solved, score_batch(scorers, solved), cursor=start + len(part))
         status: Literal["completed", "partial"] = "partial" if imported.partial else "completed"
         return conclude(_loaded(imported, scorers, path), store, record, n_cached=0, status=status)
     except BaseException:

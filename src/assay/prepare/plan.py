@@ -23,6 +23,7 @@ from assay.spec import LoadedDataset, LoadedTask, load_dataset, load_task
 from assay.spec.definitions import NOTHING, Definitions
 from assay.spec.source import problem_in
 from assay.spec.task import Trials
+from assay.store.row_address import RowLayout
 from assay.store.run_spec import RunSpec, StoredDataset
 from assay.summary.actions import action_problems
 
@@ -95,6 +96,11 @@ class Plan:
     def trials(self) -> Trials | None:
         """How often every sample is answered, and how its scores become one; None for once."""
         return self.loaded.task.definition.trials
+
+    @property
+    def layout(self) -> RowLayout:
+        """How the rows of the run are counted."""
+        return RowLayout(1 if self.trials is None else self.trials.num_trials, self.loaded.fan_out)
 
     @property
     def jail(self) -> Path | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby, islice
 
-from assay.runner.writer import Recorder
+from assay.runner.scoring import score_rows
+from assay.runner.writer import RunWriter
 from assay.spec import LoadedScorer
 from assay.store import sample_rows as evidence
 from assay.store.decoder import Sample, decoded
@@ -22,11 +23,12 @@ def score_whole(store: Store, run_no: int, scorers: Sequence[LoadedScorer]) -> N
     with store.begin() as connection:
         for slot in slots:
             evidence.drop_scores(connection, run_no, slot)
-    recorder = Recorder(store, run_no, scorers)
+    writer = RunWriter(store, run_no)
     keys = [scorer.key for scorer in scorers]
     answered = sorted(answered_samples(store, run_no, keys), key=lambda sample: sample.trial)
     for _, samples in groupby(answered, key=lambda sample: sample.trial):
-        recorder.rescore(stored_rows(list(samples)), slots)
+        rows = stored_rows(list(samples))
+        writer.write_scores(rows, score_rows(scorers, slots, rows))
 
 
 def answered_samples(store: Store, run_no: int, keys: Sequence[str]) -> Iterable[Sample]:

@@ -10,7 +10,7 @@ import orjson
 
 from assay.models.cache_key import canonical
 from assay.models.client import Client
-from assay.runner.writer import Solved
+from assay.runner.scoring import Solved
 from assay.spec import LoadedScorer, LoadedSolver
 from assay.types import Failure, Outcome, Reply, Request, Rows, Sampling, Trace
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from assay.models.cache_key import call_key, canonical, endpoint_prefix
 from assay.models.client import CallError
 from assay.models.connect import Connection
+from assay.models.event_loop import run_to_end
 from assay.models.limit import estimate_tokens
 from assay.prepare.plan import Plan
 from assay.prepare.seeds import seeded
@@ -22,6 +22,7 @@ from assay.spec import LoadedScorer, LoadedSolver
 from assay.store import runs
 from assay.store import sample_rows as evidence
 from assay.store.calls import reply_tokens
+from assay.store.row_address import RowLayout
 from assay.store.run_spec import RunSpec
 from assay.store.store import Store
 from assay.types import CallPurpose, Failure, Reply, Request, Rows, Solution, Trace, Usage
@@ -75,13 +76,13 @@ class _Counting:
 def estimate_run(plan: Plan, store: Store) -> Estimate:
     """Walk through every cell without asking anything; answers that are not there yet stand in as empty."""
     before = None if plan.options.fresh else runs.latest_of(store, plan.identity)
-    done = [] if before is None else _settled(store, before.rows_of, plan.loaded.fan_out)
+    done = [] if before is None else _settled(store, before.rows_of, plan.layout)
     # a run that starts anew sees no earlier reply
     memory = ReplyCache(store, 0, "update" if plan.options.fresh else plan.options.cache_policy)
     try:
         counting = {id(c): _Counting(c, memory, repeat_salt(plan)) for c in plan.connections.values()}
         clients = {key: counting[id(connection)] for key, connection in plan.connections.items()}
-        n_cells = asyncio.run(_walk(plan, seeded(plan.loaded.scorers, store), clients, done))
+        n_cells = run_to_end(_walk(plan, seeded(plan.loaded.scorers, store), clients, done))
     finally:
         memory.close()
     models = [
@@ -95,14 +96,14 @@ def estimate_run(plan: Plan, store: Store) -> Estimate:
         n_done=len(done),
         models=tuple(models),
         stale=tuple(stale_reasons(plan, store)),
-        precision=precision_of(n_cells // (plan.trials.num_trials if plan.trials is not None else 1)),
+        precision=precision_of(n_cells // plan.layout.trials),
     )
 
 
-def _settled(store: Store, run_no: int, fanout: int) -> list[int]:
+def _settled(store: Store, run_no: int, layout: RowLayout) -> list[int]:
     """The cells that are done, without those that a run would take up again."""
-    again = {position // fanout for position in evidence.retryable_positions(store, run_no)}
-    return [cell for cell in done_cells(store, run_no, fanout) if cell not in again]
+    again = {layout.cell(position) for position in evidence.retryable_positions(store, run_no)}
+    return [cell for cell in done_cells(store, run_no, layout) if cell not in again]
 
 
 def precision_of(n_samples: int) -> ExpectedPrecision | None:

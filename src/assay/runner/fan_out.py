@@ -13,18 +13,22 @@ from itertools import groupby
 import orjson
 
 from assay.runner.cell import Answered
-from assay.runner.writer import Solved, without
+from assay.runner.scoring import Solved
 from assay.store import sample_rows as evidence
+from assay.store.row_address import RowLayout
 from assay.store.store import Store
 from assay.types import MAX_FANOUT, Failure, Fanned, Rows, Trace
 
+FANNED = RowLayout(fan_out=MAX_FANOUT)
+"""Trials are counted before answers are split, so the cells of a run are its positions here."""
 
-def done_cells(store: Store, run_no: int, fanout: int) -> array[int]:
+
+def done_cells(store: Store, run_no: int, layout: RowLayout) -> array[int]:
     """The positions of the cells that are stored, in order."""
     positions = evidence.done_positions(store, run_no)
-    if fanout == 1:
+    if layout.fan_out == 1:
         return positions
-    return array("q", (cell for cell, _ in groupby(position // fanout for position in positions)))
+    return array("q", (cell for cell, _ in groupby(map(layout.cell, positions))))
 
 
 def row_id(sample_id: str, n: int) -> str:
@@ -44,7 +48,7 @@ def fanned_batch(solved: Solved, fanned: Sequence[Sequence[Fanned] | Failure]) -
     rows = solved.rows
     for place, position in enumerate(rows.positions):
         became = solved.failures[place] if place in solved.failures else next(made)
-        first = position * MAX_FANOUT
+        first = FANNED.first_position(position)
         if isinstance(became, Failure):
             failures[len(entries)] = became
             nothing = Fanned(sample=rows.samples[place], answer="", trace=Trace(()))
@@ -67,18 +71,13 @@ def fanned_batch(solved: Solved, fanned: Sequence[Sequence[Fanned] | Failure]) -
     )
 
 
-def answered_rows(solved: Solved) -> Rows:
-    """The rows of a batch that there is something to make rows of."""
-    return without(solved.rows, solved.failures)
-
-
 def fanned_cell(answered: Answered, rows: Sequence[Fanned]) -> list[Answered]:
     """An answered cell as the rows that became of it; the first one stands for the cell where cells are counted."""
     made: list[Answered] = []
     for n, row in enumerate(rows):
         cell = replace(
             answered.cell,
-            position=answered.cell.position * MAX_FANOUT + n,
+            position=FANNED.first_position(answered.cell.position) + n,
             sample_id=row_id(answered.cell.sample_id, n),
             sample=row.sample,
             text=orjson.dumps(row.sample).decode(),

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from assay.datasets.batch import Batch
 from assay.datasets.open import open_dataset
 from assay.prepare.plan import Plan
-from assay.runner.fan_out import answered_rows, fanned_batch
+from assay.runner.fan_out import fanned_batch
 from assay.runner.progress import Listener, Progress
-from assay.runner.writer import Recorder, Solved
+from assay.runner.scoring import Solved, score_batch
+from assay.runner.writer import RunWriter
 from assay.store.runs import RunRecord
 from assay.store.store import Store
 from assay.types import Rows
@@ -30,11 +31,12 @@ def batches_of(plan: Plan) -> Iterator[Batch]:
 
 def run_recorded(plan: Plan, store: Store, record: RunRecord, listener: Listener) -> None:
     """Score and commit the rows that are not done yet."""
-    recorder = Recorder(store, record.no, plan.loaded.scorers)
+    writer = RunWriter(store, record.no)
     done, failed = record.cursor, 0
     for batch in _after(batches_of(plan), done):
         positions = range(done, done + len(batch.ids))
-        failed += recorder.record(_solved(plan, batch, positions), cursor=positions.stop)
+        solved = _solved(plan, batch, positions)
+        failed += writer.write(solved, score_batch(plan.loaded.scorers, solved), cursor=positions.stop)
         done = positions.stop
         listener(Progress(done=done, failed=failed, resumed=record.cursor))
 
@@ -46,7 +48,7 @@ def _solved(plan: Plan, batch: Batch, positions: range) -> Solved:
         return Solved(rows=rows, inputs=batch.texts)
     rows, failures = solver.kind.function(solver.settings, rows)
     solved = Solved(rows=rows, inputs=batch.texts, failures=failures)
-    return solved if solver.fan_out is None else fanned_batch(solved, solver.fan_out(answered_rows(solved)))
+    return solved if solver.fan_out is None else fanned_batch(solved, solver.fan_out(solved.answered))
 
 
 def _after(batches: Iterator[Batch], done: int) -> Iterator[Batch]:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, TypeVar
 
 from assay.prepare.plan import Plan
 from assay.prepare.seeds import seeded
@@ -19,7 +17,7 @@ from assay.runner.offline import batches_of
 from assay.runner.pipeline import Engine
 from assay.runner.progress import Listener, Progress
 from assay.runner.reply_cache import ReplyCache
-from assay.runner.writer import Recorder
+from assay.runner.writer import RunWriter
 from assay.store import runs
 from assay.store import sample_rows as evidence
 from assay.store.calls import spending
@@ -29,7 +27,6 @@ from assay.types import Sampling
 
 TICK_S = 0.2
 HEARTBEAT_TICKS = 25
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,36 +38,13 @@ class Ended:
     notes: tuple[str, ...]
 
 
-def run_live(plan: Plan, store: Store, record: RunRecord, listener: Listener) -> Ended:
-    """Ask the models about every cell that is not done; what is answered is committed whatever happens."""
-    return in_event_loop(answer_all(plan, store, record, listener))
-
-
-def in_event_loop(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run to the end on the fastest loop there is; Ctrl-C cancels the work and comes back as KeyboardInterrupt."""
-    try:
-        import uvloop
-
-        factory = uvloop.new_event_loop
-    except ImportError:
-        factory = None
-    # what is loaded by now stays: the collector need not look at it again and again. Thousands of replies a second
-    # live for a moment only, so it may come by less often than its defaults make it (a tenth of the CPU otherwise)
-    usual = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
-    try:
-        with asyncio.Runner(loop_factory=factory) as runner:
-            return runner.run(work)
-    finally:
-        gc.set_threshold(*usual)
-        gc.unfreeze()
-
-
 async def answer_all(
     plan: Plan, store: Store, record: RunRecord, listener: Listener, purse: SpendingLimit | None = None
 ) -> Ended:
-    """The same in an event loop that runs already; several runs may pay from one purse."""
+    """Ask the models about every cell that is not done; what is answered is committed whatever happens.
+
+    Several runs may share one spending limit.
+    """
     evidence.drop_retryable(store, record.no, fanout=plan.loaded.fan_out)
     options = plan.options
     # an unfinished run keeps what it paid for, even when it was told not to trust older replies
@@ -86,7 +60,7 @@ async def answer_all(
         max_concurrency=options.max_concurrency,
         salt=_salt(plan, record),
     )
-    done = done_cells(store, record.no, plan.loaded.fan_out)
+    done = done_cells(store, record.no, plan.layout)
     work = Work(
         solver=plan.loaded.solver,
         scorers=seeded(plan.loaded.scorers, store),
@@ -94,7 +68,7 @@ async def answer_all(
         sampling={key: defaults_of(policies.connection.sampling) for key, policies in models.by_key.items()},
         width=max(1, models.width),
     )
-    engine = Engine(work, memory, Recorder(store, record.no, plan.loaded.scorers), done=len(done))
+    engine = Engine(work, memory, RunWriter(store, record.no), done=len(done))
     watching = asyncio.create_task(_watch(engine, models, memory, listener, store, record, plan))
     try:
         await engine.run(cells_of(plan, iter(done)))
@@ -131,7 +105,7 @@ def _spent(store: Store, run_no: int) -> Decimal:
 
 def cells_of(plan: Plan, done: Iterator[int]) -> Iterator[Cell]:
     """Every sample, as often as there are trials, in order; those that are done are marked."""
-    trials = plan.trials.num_trials if plan.trials is not None else 1
+    trials = plan.layout.trials
     next_done = next(done, None)
     position = 0
     for batch in batches_of(plan):
@@ -178,5 +152,5 @@ async def _watch(
 
 def count_cells(plan: Plan) -> int:
     """How many cells a plan has: every sample as often as there are trials."""
-    trials = plan.trials.num_trials if plan.trials is not None else 1
+    trials = plan.layout.trials
     return trials * sum(len(batch) for batch in batches_of(plan))

@@ -9,29 +9,24 @@ from dataclasses import replace
 from assay.models.client import CallError
 from assay.runner.budget import BudgetReached
 from assay.runner.cell import Answered, Cell, CellAsk, CountedOnly, Occurrences, Work, solved_batch
-from assay.runner.fan_out import fanned_cell
+from assay.runner.fan_out import FANNED, fanned_cell
 from assay.runner.reply_cache import ReplyCache
-from assay.runner.writer import Recorder
+from assay.runner.scoring import Solved, score_batch
+from assay.runner.writer import GROUP_ROWS, GroupCommit, RunWriter
 from assay.spec import LoadedScorer
-from assay.types import MAX_FANOUT, Failure, Fanned, Outcome, Rows, Solution
-
-GROUP_ROWS = 500
-GROUP_S = 0.05
+from assay.types import Failure, Fanned, Outcome, PaidCall, Rows, Solution
 
 
 class Engine:
     """Runs cells through solver and judges, a bounded number at a time, and commits them in groups."""
 
-    def __init__(self, work: Work, memory: ReplyCache, recorder: Recorder, *, done: int = 0) -> None:
+    def __init__(self, work: Work, memory: ReplyCache, writer: RunWriter, *, done: int = 0) -> None:
         self._work = work
         self._memory = memory
-        self._recorder = recorder
+        self._writer = writer
         self._occurrences = Occurrences()
         self._finished: list[Answered] = []
-        self._alarm: asyncio.Future[None] | None = None
-        # set while the disk keeps up: workers wait for it rather than pile up answers
-        self._room = asyncio.Event()
-        self._over = False
+        self._groups = GroupCommit(self._commit)
         self._judges = {slot: s for slot, s in enumerate(work.scorers, start=1) if s.kind.live}
         self.done = done
         self.failed = 0
@@ -41,15 +36,14 @@ class Engine:
     async def run(self, cells: Iterator[Cell]) -> None:
         """Finish every cell, or raise what stopped the run; what was answered is committed either way."""
         workers = [asyncio.create_task(self._worker(cells)) for _ in range(self._work.width)]
-        committing = asyncio.create_task(self._commit_in_groups())
+        committing = asyncio.create_task(self._groups.run())
         try:
             await _all_done(workers, or_raised=committing)
         finally:
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
-            self._over = True
-            self._wake()
+            self._groups.close()
             # a commit that has begun is finished, whatever stops the run
             await committing
 
@@ -64,8 +58,7 @@ class Engine:
                 return
             self._finished += answered
             if len(self._finished) >= GROUP_ROWS:
-                self._wake()
-                await self._room.wait()
+                await self._groups.push()
 
     async def _answer(self, cell: Cell) -> list[Answered]:
         """The cell with its answer and verdicts; nothing when it was done before and only had to be counted."""
@@ -93,7 +86,7 @@ class Engine:
         made: Sequence[Fanned] | Failure
         made = solved if isinstance(solved, Failure) else (await asyncio.to_thread(solver.fan_out, solved))[0]
         if isinstance(made, Failure):
-            cell = replace(answered.cell, position=answered.cell.position * MAX_FANOUT)
+            cell = replace(answered.cell, position=FANNED.first_position(answered.cell.position))
             return [Answered(cell, answered.calls, failure=made)]
         rows = fanned_cell(answered, made)
         await asyncio.gather(*(self._score(row, _row_of(row), ask) for row in rows))
@@ -133,37 +126,22 @@ class Engine:
             traces=(solution.trace,),
         )
 
-    async def _commit_in_groups(self) -> None:
-        """Commit every 50 ms, or as soon as a group is full, until the run is over."""
-        loop = asyncio.get_running_loop()
-        while not self._over:
-            self._alarm = loop.create_future()
-            timer = loop.call_later(GROUP_S, self._wake)
-            await self._alarm
-            timer.cancel()
-            await self._commit()
-        await self._commit()
-
-    def _wake(self) -> None:
-        if self._alarm is not None and not self._alarm.done():
-            self._alarm.set_result(None)
-
     async def _commit(self) -> None:
-        """Commit what is finished; only then does it count as done."""
+        """Score and commit what is finished; only then does it count as done."""
         group, self._finished = self._finished, []
-        self._room.clear()
         paid = self._memory.hand_over()
         if not group and not paid:
-            self._room.set()
             return
         group.sort(key=lambda answered: answered.cell.position)
         batch = solved_batch(group, list(self._judges), has_solver=self._work.solver is not None)
         done = self.done + sum(1 for a in group if a.first)
-        self.failed += await asyncio.to_thread(self._recorder.record, batch, cursor=done, paid=paid)
+        self.failed += await asyncio.to_thread(self._score_and_write, batch, done, paid)
         self._memory.committed()
-        self._room.set()
         self.done = done
         self.cached += sum(1 for a in group if a.first and a.calls and all(call.cached for call in a.calls))
+
+    def _score_and_write(self, batch: Solved, cursor: int, paid: Sequence[PaidCall]) -> int:
+        return self._writer.write(batch, score_batch(self._work.scorers, batch), cursor=cursor, paid=paid)
 
 
 def _row_of(answered: Answered) -> Rows:

@@ -10,12 +10,13 @@ from typing import Any
 from assay.datasets.open import FIRST_ROWS
 from assay.errors import SpecError
 from assay.prepare.columns import column_problems
-from assay.prepare.describe import stored_scorers, task_provenance
+from assay.prepare.describe import completed, stored_scorers, task_provenance
 from assay.prepare.permission import NO_CODE, CodeOptions, code_problems, require_permission, with_sandbox
 from assay.registry import Registry
 from assay.results.run import RunReport
 from assay.runner.all_samples import answered_samples, in_pages, score_whole, stored_rows
-from assay.runner.writer import Recorder
+from assay.runner.scoring import score_rows
+from assay.runner.writer import RunWriter
 from assay.spec import LoadedTask, load_task
 from assay.spec.source import problem_in
 from assay.store import runs
@@ -46,7 +47,7 @@ def rescore(
         raise SpecError(problems)
     require_permission(loaded, code)
     repeated = loaded.task.definition.trials
-    before = record.spec
+    before = completed(record.spec, registry)
     _refuse_kinds_without_answers(record)
     if before.num_trials != (repeated.num_trials if repeated else 1):
         raise SpecError(
@@ -54,7 +55,7 @@ def rescore(
         )
     if before.fans_out != (loaded.fan_out > 1):
         raise SpecError(f"only one of run {record.id} and the task has a postprocessor: their rows are not the same")
-    _refuse_changed_judges(loaded, record)
+    _refuse_changed_judges(loaded, record, before)
     _refuse_unknown_columns(loaded, store, record)
     made = runs.start(store, _new_run(loaded, record))
     with store.begin() as connection:
@@ -93,15 +94,16 @@ def _score_all(loaded: LoadedTask, store: Store, record: RunRecord) -> None:
     """Score every sample that got an answer; the others stay failed whatever scores them."""
     kinds = [(slot, scorer.kind) for slot, scorer in enumerate(loaded.scorers, start=1)]
     slots = [slot for slot, kind in kinds if not kind.live and not kind.whole]
-    recorder = Recorder(store, record.no, loaded.scorers)
+    writer = RunWriter(store, record.no)
     for group in in_pages(answered_samples(store, record.no, [scorer.key for scorer in loaded.scorers])):
-        recorder.rescore(stored_rows(group), slots)
+        rows = stored_rows(group)
+        writer.write_scores(rows, score_rows(loaded.scorers, slots, rows))
     score_whole(store, record.no, loaded.scorers)
 
 
-def _refuse_changed_judges(loaded: LoadedTask, record: RunRecord) -> None:
+def _refuse_changed_judges(loaded: LoadedTask, record: RunRecord, before: RunSpec) -> None:
     """A judge that is not as it was would have to be asked, which is not done here."""
-    changed = {change.key for change in scorer_changes(record.spec, stored_scorers(loaded))}
+    changed = {change.key for change in scorer_changes(before, stored_scorers(loaded))}
     for scorer in loaded.scorers:
         if scorer.kind.live and scorer.key in changed:
             message = f"{scorer.key} asks a model and is not as it was in run {record.id}: use `assay run`"

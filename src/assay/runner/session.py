@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.errors import Interrupted, RunError, SpecError
+from assay.models.event_loop import run_to_end
 from assay.prepare.permission import with_sandbox
 from assay.prepare.plan import Options, Plan
 from assay.results.run import RunReport
@@ -15,44 +19,61 @@ from assay.runner.progress import Listener, silent
 from assay.store import runs
 from assay.store import sample_rows as evidence
 from assay.store.row_address import MAX_SLOTS
-from assay.store.runs import NewRun, RunRecord, Status
+from assay.store.runs import NewRun, RunRecord
 from assay.store.store import Store
 from assay.summary.finish import conclude
 
 if TYPE_CHECKING:
     from assay.runner.budget import SpendingLimit
-    from assay.runner.online import Ended
 
 
 def run_task(plan: Plan, store: Store, *, listener: Listener = silent) -> RunReport:
-    """Run a prepared task to its end and give its numbers; an unfinished run goes on where it stopped."""
+    """Run a prepared task to its end and give its metrics; an unfinished run goes on where it stopped."""
+    try:
+        if plan.is_live:
+            return run_to_end(arun_task(plan, store, listener=listener))
+        with with_sandbox(plan.loaded, plan.options.code) as loaded:
+            return _run_offline(replace(plan, loaded=loaded), store, listener)
+    except KeyboardInterrupt as stop:
+        record = runs.latest_of(store, plan.identity)
+        if record is None:
+            raise
+        done = evidence.count_samples(store, record.no)
+        raise Interrupted(
+            f"stopped: {done:,} samples of run {record.id} are kept; {how_to_go_on(plan.options)}"
+        ) from stop
+
+
+async def arun_task(
+    plan: Plan, store: Store, *, listener: Listener = silent, spending_limit: SpendingLimit | None = None
+) -> RunReport:
+    """Run a prepared task in the caller's event loop, beside others that may share one spending limit."""
+    if not plan.is_live:
+        return await asyncio.to_thread(run_task, plan, store, listener=listener)
+    from assay.runner.online import answer_all
+
     with with_sandbox(plan.loaded, plan.options.code) as loaded:
-        return _run(replace(plan, loaded=loaded), store, listener)
+        plan = replace(plan, loaded=loaded)
+        begun = _begin(plan, store)
+        if isinstance(begun, RunReport):
+            return begun
+        with _put_down_when_stopped(store, begun):
+            ended = await answer_all(plan, store, begun, listener, spending_limit)
+            score_whole(store, begun.no, loaded.scorers)
+            return conclude(loaded, store, begun, n_cached=ended.cached, status=ended.status)
 
 
-def _run(plan: Plan, store: Store, listener: Listener) -> RunReport:
+def _run_offline(plan: Plan, store: Store, listener: Listener) -> RunReport:
+    """Gather evidence, or score recorded answers: no model is asked."""
     if plan.loaded.evidence is not None:
         return _gathered(plan, store)
     begun = _begin(plan, store)
     if isinstance(begun, RunReport):
         return begun
-    try:
-        if not plan.is_live:
-            run_recorded(plan, store, begun, listener)
-            score_whole(store, begun.no, plan.loaded.scorers)
-            return conclude(plan.loaded, store, begun, n_cached=begun.cursor)
-        from assay.runner.online import run_live
-
-        return _concluded(plan, store, begun, run_live(plan, store, begun, listener))
-    except KeyboardInterrupt as stop:
-        _put_down(store, begun, "interrupted")
-        done = evidence.count_samples(store, begun.no)
-        raise Interrupted(
-            f"stopped: {done:,} samples of run {begun.id} are kept; {how_to_go_on(plan.options)}"
-        ) from stop
-    except (RunError, SpecError):
-        _put_down(store, begun, "failed")
-        raise
+    with _put_down_when_stopped(store, begun):
+        run_recorded(plan, store, begun, listener)
+        score_whole(store, begun.no, plan.loaded.scorers)
+        return conclude(plan.loaded, store, begun, n_cached=begun.cursor)
 
 
 def _gathered(plan: Plan, store: Store) -> RunReport:
@@ -60,34 +81,20 @@ def _gathered(plan: Plan, store: Store) -> RunReport:
     from assay.runner.system import gather
 
     record = runs.start(store, _new_run(plan))
-    try:
+    with _put_down_when_stopped(store, record):
         return gather(plan.loaded, store, record, plan.options.code)
-    except RunError:
-        _put_down(store, record, "failed")
-        raise
 
 
-async def answer_task(plan: Plan, store: Store, *, listener: Listener, purse: SpendingLimit | None) -> RunReport:
-    """The same for a task that asks models, beside others in one event loop; they may pay from one purse."""
-    with with_sandbox(plan.loaded, plan.options.code) as loaded:
-        return await _answer(replace(plan, loaded=loaded), store, listener, purse)
-
-
-async def _answer(plan: Plan, store: Store, listener: Listener, purse: SpendingLimit | None) -> RunReport:
-    from asyncio import CancelledError
-
-    from assay.runner.online import answer_all
-
-    begun = _begin(plan, store)
-    if isinstance(begun, RunReport):
-        return begun
+@contextmanager
+def _put_down_when_stopped(store: Store, record: RunRecord) -> Iterator[None]:
+    """Mark a run that does not reach its end, so that it can be resumed."""
     try:
-        return _concluded(plan, store, begun, await answer_all(plan, store, begun, listener, purse))
-    except CancelledError:
-        _put_down(store, begun, "interrupted")
+        yield
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        runs.finish(store, record.no, status="interrupted", summary=None, documents=[])
         raise
     except (RunError, SpecError):
-        _put_down(store, begun, "failed")
+        runs.finish(store, record.no, status="failed", summary=None, documents=[])
         raise
 
 
@@ -107,16 +114,6 @@ def _begin(plan: Plan, store: Store) -> RunRecord | RunReport:
     if before is None or before.status == "completed":
         return runs.start(store, _new_run(plan))
     return runs.claim(store, before)
-
-
-def _concluded(plan: Plan, store: Store, record: RunRecord, ended: Ended) -> RunReport:
-    score_whole(store, record.no, plan.loaded.scorers)
-    return conclude(plan.loaded, store, record, n_cached=ended.cached, status=ended.status)
-
-
-def _put_down(store: Store, record: RunRecord, status: Status) -> None:
-    """Leave a run as it is, for the next process to take up."""
-    runs.finish(store, record.no, status=status, summary=None, documents=[])
 
 
 def _new_run(plan: Plan) -> NewRun:

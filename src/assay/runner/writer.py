@@ -1,55 +1,39 @@
-"""Score a solved batch and commit it: samples, scores, failures and replies in one transaction."""
+"""The one writer of a run: samples, scores, votes, failures and replies, group by group, one transaction each."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 import orjson
 from sqlalchemy import Connection
 
 from assay.runner.encode import RowEncoder
-from assay.spec import LoadedScorer
+from assay.runner.scoring import Scored, Solved, without
 from assay.store import runs
 from assay.store import sample_rows as evidence
 from assay.store.calls import write_calls
 from assay.store.row_address import pack
 from assay.store.store import Store
 from assay.store.votes import VOTES, Votes, is_votes, write_votes
-from assay.types import Failure, Outcome, PaidCall, Rows, Score, ScoreColumns
+from assay.types import PaidCall, Rows, ScoreColumns
+
+GROUP_ROWS = 500
+GROUP_S = 0.05
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Solved:
-    """A batch after its solver: every row, and by their places those that got no answer.
+class RunWriter:
+    """Writes the rows of one run; what its methods have returned from is durable."""
 
-    `judged` holds what scorers that ask a model said, by slot, one outcome a row.
-    """
-
-    rows: Rows
-    inputs: Sequence[str]
-    trials: Sequence[int] | None = None
-    calls: Sequence[str | None] | None = None
-    failures: dict[int, Failure] = field(default_factory=dict)
-    judged: Mapping[int, Sequence[Outcome]] = field(default_factory=dict)
-
-
-class Recorder:
-    """Takes solved batches; what it has returned from is durable."""
-
-    def __init__(self, store: Store, run_no: int, scorers: Sequence[LoadedScorer]) -> None:
+    def __init__(self, store: Store, run_no: int) -> None:
         self._store = store
         self._run_no = run_no
-        self._scorers = scorers
-        # scorers of all samples together come when all are there
-        self._slots = [slot for slot, scorer in enumerate(scorers, start=1) if not scorer.kind.whole]
-        self._encoders = [(RowEncoder(), RowEncoder()) for _ in scorers]
+        self._encoders: dict[int, tuple[RowEncoder, RowEncoder]] = {}
 
-    def record(self, solved: Solved, *, cursor: int, paid: Sequence[PaidCall] = ()) -> int:
-        """Score and commit a batch; says how many failures it holds."""
-        answered = without(solved.rows, solved.failures)
-        scored = {slot: self._score(slot, solved, answered) for slot in self._slots}
-        run_no, rows = self._run_no, solved.rows
+    def write(self, solved: Solved, scored: Scored, *, cursor: int, paid: Sequence[PaidCall] = ()) -> int:
+        """Commit a batch with its scores and the replies it cost; gives the number of failures in it."""
+        run_no, rows, answered = self._run_no, solved.rows, solved.answered
         with self._store.begin() as connection:
             if paid:
                 write_calls(connection, run_no, paid)
@@ -61,12 +45,16 @@ class Recorder:
             runs.advance(connection, run_no, cursor)
         return len(solved.failures) + sum(len(columns.failures) for columns in scored.values())
 
-    def rescore(self, rows: Rows, slots: Sequence[int]) -> None:
-        """Score rows whose samples are stored already, with some of the scorers."""
-        scored = {slot: self._scorers[slot - 1].kind.function(self._scorers[slot - 1].settings, rows) for slot in slots}
+    def write_scores(self, rows: Rows, scored: Scored) -> None:
+        """Commit scores of rows whose samples are stored already."""
         with self._store.begin() as connection:
             for slot, columns in scored.items():
                 self._write(connection, slot, rows, columns)
+
+    def write_replies(self, paid: Sequence[PaidCall]) -> None:
+        """Commit replies that belong to no sample."""
+        with self._store.begin() as connection:
+            write_calls(connection, self._run_no, paid)
 
     def _write(self, connection: Connection, slot: int, rows: Rows, columns: ScoreColumns) -> None:
         kept = without(rows, columns.failures)
@@ -79,16 +67,8 @@ class Recorder:
         again = [rows.positions[place] for place in sorted(columns.unsettled)]
         evidence.write_unsettled(connection, self._run_no, slot, again)
 
-    def _score(self, slot: int, solved: Solved, answered: Rows) -> ScoreColumns:
-        if slot in solved.judged:
-            outcomes = solved.judged[slot]
-            return _columns([o for place, o in enumerate(outcomes) if place not in solved.failures])
-        scorer = self._scorers[slot - 1]
-        columns: ScoreColumns = scorer.kind.function(scorer.settings, answered)
-        return columns
-
     def _encode(self, slot: int, columns: ScoreColumns, n: int) -> tuple[list[str], list[str]]:
-        for_values, for_metadata = self._encoders[slot - 1]
+        for_values, for_metadata = self._encoders.setdefault(slot, (RowEncoder(), RowEncoder()))
         values = for_values.encode(columns.values, n)
         metadata = for_metadata.encode(columns.metadata, n)
         if not columns.failures:
@@ -106,33 +86,6 @@ def _without_votes(columns: ScoreColumns, positions: Sequence[int]) -> tuple[Sco
     cast = [(positions[place], votes) for place, votes in enumerate(column) if moved[place]]
     left = [None if moved[place] else votes for place, votes in enumerate(column)]
     return replace(columns, metadata={**columns.metadata, VOTES: left}), cast
-
-
-def without(rows: Rows, failures: Mapping[int, Failure]) -> Rows:
-    """The rows that did not fail."""
-    if not failures:
-        return rows
-    keep = [place for place in range(len(rows)) if place not in failures]
-    return Rows(
-        positions=[rows.positions[place] for place in keep],
-        ids=[rows.ids[place] for place in keep],
-        samples=[rows.samples[place] for place in keep],
-        answers=None if rows.answers is None else [rows.answers[place] for place in keep],
-        traces=None if rows.traces is None else [rows.traces[place] for place in keep],
-    )
-
-
-def _columns(outcomes: Sequence[Outcome]) -> ScoreColumns:
-    """Single outcomes as columns; a value that a score lacks is None."""
-    scores = [outcome if isinstance(outcome, Score) else None for outcome in outcomes]
-    values = {name: None for score in scores if score for name in score.values}
-    metadata = {name: None for score in scores if score for name in score.metadata}
-    return ScoreColumns(
-        values={name: [score and score.values.get(name) for score in scores] for name in values},
-        metadata={name: [score and score.metadata.get(name) for score in scores] for name in metadata},
-        failures={place: outcome for place, outcome in enumerate(outcomes) if isinstance(outcome, Failure)},
-        unsettled=frozenset(place for place, score in enumerate(scores) if score and score.unsettled),
-    )
 
 
 def _sample_columns(solved: Solved) -> evidence.SampleColumns:
@@ -153,3 +106,49 @@ def _sample_columns(solved: Solved) -> evidence.SampleColumns:
         traces=traces,
         calls=[None] * n if solved.calls is None else solved.calls,
     )
+
+
+class GroupCommit:
+    """Calls `commit` every 50 ms, or as soon as it is woken, until it is closed: one fsync pays for a whole group.
+
+    `commit` must leave nothing behind that was finished when it was called.
+    """
+
+    def __init__(self, commit: Callable[[], Awaitable[None]]) -> None:
+        self._commit = commit
+        self._alarm: asyncio.Future[None] | None = None
+        self._over = False
+        # set while the disk keeps up: workers wait for it rather than pile up answers
+        self._room = asyncio.Event()
+        self._room.set()
+
+    async def run(self) -> None:
+        """Commit in groups until closed, and what is left then."""
+        loop = asyncio.get_running_loop()
+        while not self._over:
+            self._alarm = loop.create_future()
+            timer = loop.call_later(GROUP_S, self.wake)
+            await self._alarm
+            timer.cancel()
+            await self._commit_now()
+        await self._commit_now()
+
+    async def _commit_now(self) -> None:
+        self._room.clear()
+        await self._commit()
+        self._room.set()
+
+    def wake(self) -> None:
+        """Commit now rather than at the end of the 50 ms."""
+        if self._alarm is not None and not self._alarm.done():
+            self._alarm.set_result(None)
+
+    async def push(self) -> None:
+        """Ask for a commit, and pause while one is under way: who is ahead of the disk waits for it."""
+        self.wake()
+        await self._room.wait()
+
+    def close(self) -> None:
+        """Let `run` end after one more commit."""
+        self._over = True
+        self.wake()

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, Select, Table, and_, func, select
 
-from assay.store.row_address import STEP, bounds, pack, unpack
+from assay.store.row_address import ONE_ROW, STEP, RowLayout, bounds, pack, unpack
 from assay.store.schema import failures, samples, scores, unsettled, votes
 from assay.store.store import Store, insert_many
 from assay.store.votes import VOTES, has_votes, read_votes
@@ -96,33 +96,28 @@ def _keys(run_no: int, positions: Sequence[int], slot: int) -> Sequence[int]:
     return [pack(run_no, position, slot) for position in positions]
 
 
-def count_samples(store: Store, run_no: int, *, trials: int = 1, fanout: int = 1) -> int:
+def count_samples(store: Store, run_no: int, layout: RowLayout = ONE_ROW) -> int:
     """How many samples are stored; those with several trials count once, each of several rows by itself."""
-    of_trials = func.count(func.distinct(_sample_of(samples.c.id, run_no, trials, fanout)))
-    counted = func.count() if trials == 1 else of_trials
+    distinct = func.count(func.distinct(layout.sample_row(_position(samples.c.id, run_no))))
+    counted = func.count() if layout.trials == 1 else distinct
     return _count(store, select(counted).select_from(samples).where(_within(samples.c.id, run_no)))
 
 
-def count_sources(store: Store, run_no: int, *, trials: int, fanout: int) -> int:
+def count_sources(store: Store, run_no: int, layout: RowLayout) -> int:
     """How many samples the stored rows come from, when each may have become several."""
-    position = (samples.c.id - bounds(run_no)[0]).op(">>")(STEP.bit_length() - 1)
-    counted = func.count(func.distinct(position.op("/")(trials * fanout)))
+    counted = func.count(func.distinct(layout.sample(_position(samples.c.id, run_no))))
     return _count(store, select(counted).select_from(samples).where(_within(samples.c.id, run_no)))
 
 
-def count_failed_samples(store: Store, run_no: int, *, trials: int = 1, fanout: int = 1) -> int:
+def count_failed_samples(store: Store, run_no: int, layout: RowLayout = ONE_ROW) -> int:
     """How many samples have at least one failure."""
-    counted = func.count(func.distinct(_sample_of(failures.c.id, run_no, trials, fanout)))
+    counted = func.count(func.distinct(layout.sample_row(_position(failures.c.id, run_no))))
     return _count(store, select(counted).select_from(failures).where(_within(failures.c.id, run_no)))
 
 
-def _sample_of(key: Any, run_no: int, trials: int, fanout: int) -> Any:
-    """The number of the sample that a key belongs to, whatever its trial."""
-    position = (key - bounds(run_no)[0]).op(">>")(STEP.bit_length() - 1)
-    if trials == 1:
-        return position
-    source = position.op("/")(trials * fanout)
-    return source if fanout == 1 else source * fanout + position.op("&")(fanout - 1)
+def _position(key: Any, run_no: int) -> Any:
+    """The position in a row's key, in SQL."""
+    return (key - bounds(run_no)[0]).op(">>")(STEP.bit_length() - 1)
 
 
 def count_cut(store: Store, run_no: int) -> int:

@@ -74,21 +74,22 @@ votes = Table(
     Column("ordinal", Integer, primary_key=True, autoincrement=False),
     Column("criterion", Text, nullable=False),
     Column("judge", Text, nullable=False),
-    Column("repeat", Integer, nullable=False),
-    Column("reversed", Integer, nullable=False),
+    Column("repeat", Integer),
+    Column("reversed", Integer),
     Column("option", Integer),
     Column("label", Text),
     Column("value", Float),
     Column("reason", Text),
     Column("error", Text),
-    Column("weight", Float, nullable=False),
+    Column("weight", Float),
     Column("call_key", LargeBinary),
     Column("extra", Text),
     sqlite_with_rowid=False,
 )
 """One row per answer, or failed attempt, of a judge on one criterion; `score_id` is the id of the score it is part of.
 
-`option` is the index of the chosen option in the rubric's order, `extra` a JSON object with what has no column.
+`option` is the index of the chosen option in the rubric's order, `extra` a JSON object with what has no column. What
+a vote does not state is null: a first answer, options in the rubric's order, weight 1.
 """
 
 unsettled = Table("unsettled", metadata, Column("id", Id, primary_key=True, autoincrement=False))

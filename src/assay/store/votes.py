@@ -59,14 +59,14 @@ def vote_rows(score_id: int, cast: Votes) -> Iterator[tuple[Any, ...]]:
                 ordinal,
                 criterion,
                 vote["judge_id"],
-                vote.get("repeat", 0),
-                int(bool(vote.get("backwards", False))),
+                vote.get("repeat"),
+                None if vote.get("backwards") is None else int(vote["backwards"]),
                 vote.get("selected_index"),
                 label,
                 vote.get("value"),
                 vote.get("reason"),
                 vote.get("error"),
-                vote.get("weight", 1.0),
+                vote.get("weight"),
                 None,
                 _extra(vote),
             )
@@ -91,7 +91,7 @@ def read_votes(connection: Connection, low: int, high: int) -> dict[int, dict[st
 
 
 def _vote(row: Any) -> dict[str, Any]:
-    """A vote as the score's metadata had it: entries at their defaults are left out."""
+    """A vote as the score's metadata had it: what it did not state is left out."""
     extra = {} if row.extra is None else orjson.loads(row.extra)
     binary = extra.pop("binary", False)
     vote: dict[str, Any] = {"judge_id": row.judge}
@@ -99,13 +99,9 @@ def _vote(row: Any) -> dict[str, Any]:
         vote[_BINARY] = row.label
     else:
         vote |= {"selected_index": row.option, "selected_label": row.label, "value": row.value}
-    vote |= {"reason": row.reason, "error": row.error}
-    if row.weight != 1.0:
-        vote["weight"] = row.weight
-    if row.reversed:
-        vote["backwards"] = True
-    if row.repeat:
-        vote["repeat"] = row.repeat
+    reversed_order = None if row.reversed is None else bool(row.reversed)
+    vote |= {"reason": row.reason, "error": row.error, "weight": row.weight}
+    vote |= {"backwards": reversed_order, "repeat": row.repeat}
     return {name: value for name, value in {**vote, **extra}.items() if value is not None or name in extra}
 
 

@@ -11,6 +11,7 @@ from assay.spec import LoadedTask
 from assay.store import runs
 from assay.store import sample_rows as evidence
 from assay.store.calls import spending
+from assay.store.row_address import RowLayout
 from assay.store.runs import RunRecord, Status
 from assay.store.store import Store
 from assay.summary.actions import excluded
@@ -32,7 +33,7 @@ def conclude(
         by_kind[kind] = by_kind.get(kind, 0) + n
     keys = tuple(scorer.key for scorer in loaded.scorers)
     left_out = excluded(loaded.task.definition.actions, keys, store, rows_of)
-    fanout = loaded.fan_out
+    layout = RowLayout(trials, loaded.fan_out)
     basis = MetricInputs(
         store=store,
         rows_of=rows_of,
@@ -40,7 +41,7 @@ def conclude(
         seed=record.seed,
         trials=repeated,
         without=left_out.positions,
-        fanout=fanout,
+        layout=layout,
         families=record.spec.dataset.families,
     )
     scorers = tuple(
@@ -54,9 +55,9 @@ def conclude(
         model=record.model,
         display_name=loaded.task.display_name,
         trials=trials,
-        n_samples=evidence.count_samples(store, rows_of, trials=trials, fanout=fanout),
-        n_sources=None if fanout == 1 else evidence.count_sources(store, rows_of, trials=trials, fanout=fanout),
-        n_failed=evidence.count_failed_samples(store, rows_of, trials=trials, fanout=fanout),
+        n_samples=evidence.count_samples(store, rows_of, layout),
+        n_sources=None if layout.fan_out == 1 else evidence.count_sources(store, rows_of, layout),
+        n_failed=evidence.count_failed_samples(store, rows_of, layout),
         n_cached=n_cached,
         scorers=scorers,
         failures=by_kind,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.spec.task import Trials
+from assay.store.row_address import ONE_ROW, RowLayout
 from assay.store.store import Store
 
 
@@ -12,8 +13,8 @@ from assay.store.store import Store
 class MetricInputs:
     """What the numbers of a run are made of: its committed rows but those left out, and how trials become one.
 
-    `keys` are those of the run's scorers. `fanout` is how many rows may come of one sample: all of them are one
-    cluster. So are those with the same `source_id` when the rows of the dataset come in `families`.
+    `keys` are those of the run's scorers. `layout` says how many rows may come of one sample: all of them are
+    one cluster. So are those with the same `source_id` when the rows of the dataset come in `families`.
     """
 
     store: Store
@@ -22,5 +23,5 @@ class MetricInputs:
     seed: int
     trials: Trials | None = None
     without: frozenset[int] = frozenset()
-    fanout: int = 1
+    layout: RowLayout = ONE_ROW
     families: bool = False

@@ -19,6 +19,7 @@ from assay.spec import LoadedMetric, LoadedScorer
 from assay.spec.task import Trials
 from assay.store import sample_rows as evidence
 from assay.store.decoder import Sample, decoded
+from assay.store.row_address import RowLayout
 from assay.summary.baseline import with_baseline
 from assay.summary.inputs import MetricInputs
 from assay.summary.trial_noise import with_noise
@@ -173,7 +174,7 @@ def _table(basis: MetricInputs, slot: int, scorer: LoadedScorer) -> tuple[Table,
     stored = evidence.score_pages(basis.store, basis.rows_of, slot, metadata=metadata, inputs=inputs)
     kept = _Kept(stored, basis.without)
     families: dict[str, int] = {}
-    for page in kept if trials is None else _aggregated(iter(kept), trials, basis.fanout):
+    for page in kept if trials is None else _aggregated(iter(kept), trials, basis.layout):
         values = _loaded(page.values)
         details = _loaded(page.metadata) if metadata else [_NOTHING] * len(values)
         named = _labels(page, labels)
@@ -193,10 +194,12 @@ def _clusters(basis: MetricInputs, page: evidence.ScorePage, families: dict[str,
     if basis.families:
         named = (str(orjson.loads(text).get("source_id", i)) for text, i in zip(page.inputs, page.ids, strict=True))
         return [families.setdefault(name, len(families)) for name in named]
-    return None if basis.fanout == 1 else [position // basis.fanout for position in page.positions]
+    if basis.layout.fan_out == 1:
+        return None
+    return [basis.layout.cell(position) for position in page.positions]
 
 
-def _aggregated(pages: Iterator[evidence.ScorePage], trials: Trials, fanout: int) -> Iterator[evidence.ScorePage]:
+def _aggregated(pages: Iterator[evidence.ScorePage], trials: Trials, layout: RowLayout) -> Iterator[evidence.ScorePage]:
     """The pages with one score a sample instead of one a trial; rows with the same number are the same sample."""
     rows = (
         (position, page.values[i], page.inputs[i : i + 1], page.ids[i : i + 1])
@@ -204,7 +207,7 @@ def _aggregated(pages: Iterator[evidence.ScorePage], trials: Trials, fanout: int
         for i, position in enumerate(page.positions)
     )
     made = evidence.ScorePage([], [], [], [], [])
-    for sample, entries in _by_sample(rows, trials.num_trials, fanout):
+    for sample, entries in _by_sample(rows, layout):
         score = aggregate([orjson.loads(text) for _, text, _, _ in entries], trials)
         made.positions.append(sample)
         made.values.append(orjson.dumps(score).decode())
@@ -219,14 +222,13 @@ def _aggregated(pages: Iterator[evidence.ScorePage], trials: Trials, fanout: int
 Entry = tuple[int, str, list[str], list[str]]
 
 
-def _by_sample(rows: Iterator[Entry], trials: int, fanout: int) -> Iterator[tuple[int, list[Entry]]]:
+def _by_sample(rows: Iterator[Entry], layout: RowLayout) -> Iterator[tuple[int, list[Entry]]]:
     """The trials of each sample together, samples in their order."""
-    for source, group in groupby(rows, key=lambda row: row[0] // (trials * fanout)):
+    for _, group in groupby(rows, key=lambda row: layout.sample(row[0])):
         parts: dict[int, list[Entry]] = {}
         for entry in group:
-            parts.setdefault(entry[0] % fanout, []).append(entry)
-        for n in sorted(parts):
-            yield source * fanout + n, parts[n]
+            parts.setdefault(layout.sample_row(entry[0]), []).append(entry)
+        yield from sorted(parts.items())
 
 
 def _loaded(documents: Sequence[str | None]) -> list[Mapping[str, Any]]:

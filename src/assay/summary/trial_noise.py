@@ -54,10 +54,10 @@ def _table(basis: MetricInputs, slot: int, field: str, times: int) -> FloatArray
 
     Of a sample that became several rows each row by its number is one.
     """
-    rows: dict[tuple[int, int], dict[int, float]] = {}
+    layout = basis.layout
+    rows: dict[int, dict[int, float]] = {}
     for position, value in _values(basis, slot, field):
-        cell, number = divmod(position, basis.fanout)
-        rows.setdefault((cell // times, number), {})[cell % times] = value
+        rows.setdefault(layout.sample_row(position), {})[layout.trial(position)] = value
     table = np.full((len(rows), times), np.nan)
     for place, found in enumerate(rows.values()):
         for trial, value in found.items():

@@ -1,0 +1,81 @@
+"""Scores of a solved batch: deterministic scorers run over columns, what judges said joins as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.spec import LoadedScorer
+from assay.types import Failure, Outcome, Rows, Score, ScoreColumns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solved:
+    """A batch after its solver: every row, and by their positions in the batch those that got no answer.
+
+    `judged` holds the outcomes of scorers that ask a model, by slot, one per row.
+    """
+
+    rows: Rows
+    inputs: Sequence[str]
+    trials: Sequence[int] | None = None
+    calls: Sequence[str | None] | None = None
+    failures: dict[int, Failure] = field(default_factory=dict)
+    judged: Mapping[int, Sequence[Outcome]] = field(default_factory=dict)
+
+    @property
+    def answered(self) -> Rows:
+        """The rows that got an answer: those that are scored."""
+        return without(self.rows, self.failures)
+
+
+Scored = Mapping[int, ScoreColumns]
+"""The scores of a batch by slot; slot 1 is the first scorer."""
+
+
+def score_batch(scorers: Sequence[LoadedScorer], solved: Solved) -> Scored:
+    """Score every answered row with every scorer that needs no other sample."""
+    answered = solved.answered
+    scored: dict[int, ScoreColumns] = {}
+    for slot, scorer in enumerate(scorers, start=1):
+        if scorer.kind.whole:
+            # scorers of all samples together come when all are there
+            continue
+        if slot in solved.judged:
+            outcomes = solved.judged[slot]
+            scored[slot] = _columns([o for place, o in enumerate(outcomes) if place not in solved.failures])
+        else:
+            scored[slot] = scorer.kind.function(scorer.settings, answered)
+    return scored
+
+
+def score_rows(scorers: Sequence[LoadedScorer], slots: Sequence[int], rows: Rows) -> Scored:
+    """Score rows whose samples are stored already, with some of the scorers."""
+    return {slot: scorers[slot - 1].kind.function(scorers[slot - 1].settings, rows) for slot in slots}
+
+
+def without(rows: Rows, failures: Mapping[int, Failure]) -> Rows:
+    """The rows that did not fail."""
+    if not failures:
+        return rows
+    keep = [place for place in range(len(rows)) if place not in failures]
+    return Rows(
+        positions=[rows.positions[place] for place in keep],
+        ids=[rows.ids[place] for place in keep],
+        samples=[rows.samples[place] for place in keep],
+        answers=None if rows.answers is None else [rows.answers[place] for place in keep],
+        traces=None if rows.traces is None else [rows.traces[place] for place in keep],
+    )
+
+
+def _columns(outcomes: Sequence[Outcome]) -> ScoreColumns:
+    """Single outcomes as columns; a value that a score lacks is None."""
+    scores = [outcome if isinstance(outcome, Score) else None for outcome in outcomes]
+    values = {name: None for score in scores if score for name in score.values}
+    metadata = {name: None for score in scores if score for name in score.metadata}
+    return ScoreColumns(
+        values={name: [score and score.values.get(name) for score in scores] for name in values},
+        metadata={name: [score and score.metadata.get(name) for score in scores] for name in metadata},
+        failures={place: outcome for place, outcome in enumerate(outcomes) if isinstance(outcome, Failure)},
+        unsettled=frozenset(place for place, score in enumerate(scores) if score and score.unsettled),
+    )

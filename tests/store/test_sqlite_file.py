@@ -19,7 +19,7 @@ from assay.errors import StoreError
 from assay.store import sqlite_file
 from assay.store.schema import SCHEMA_VERSION
 from assay.store.sqlite_file import APPLICATION_ID, back_up, exclusive, stored_version
-from assay.store.store import open_for_reading, open_store
+from assay.store.store import bring_up_to_date, open_for_reading, open_store
 
 FOREIGN = {
     "tables of its own": [],
@@ -221,11 +221,16 @@ def test_changes_that_a_read_only_mount_hides_are_told(folder, read_only):
         open_for_reading(str(read_only(folder) / "s.db"))
 
 
-def test_a_store_on_a_read_only_mount_is_not_written(folder, read_only):
-    store = open_store(str(read_only(folder) / "s.db"))
-    with pytest.raises(StoreError, match="readonly|unable to open"):
-        marked(store, "there")
-    store.close()
+@pytest.mark.parametrize("name", ["s.db", "new.db"])
+def test_a_store_on_a_read_only_mount_is_refused_for_writing(folder, read_only, name):
+    with pytest.raises(StoreError, match=f"{name} cannot be written: its folder is read-only for you"):
+        open_store(str(read_only(folder) / name))
+
+
+def test_an_older_store_on_a_read_only_mount_is_not_migrated(older_store, read_only):
+    place = read_only(older_store().parent)
+    with pytest.raises(StoreError, match="cannot be written: its folder is read-only for you"):
+        bring_up_to_date(str(place / "old.db"))
 
 
 def test_without_the_right_to_write_the_folder_the_store_is_immutable(folder, monkeypatch):

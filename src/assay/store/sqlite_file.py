@@ -119,6 +119,15 @@ def _is_writable(folder: Path) -> bool:
     return os.access(folder, os.W_OK)
 
 
+def refuse_read_only(path: Path) -> None:
+    """Raise unless SQLite may create its files beside the store, without which nobody can write it."""
+    if path.parent.exists() and not _is_writable(path.parent):
+        raise StoreError(
+            f"the store {path} cannot be written: its folder is read-only for you; give another --store, "
+            "or use commands that only read"
+        )
+
+
 def create_private(path: Path) -> None:
     """Create an empty file that only its owner may read, unless it exists."""
     # SQLite gives its -wal and -shm files the same mode

@@ -21,6 +21,7 @@ from assay.store.sqlite_file import (
     create_private,
     exclusive,
     reading_query,
+    refuse_read_only,
     stored_version,
     tidy,
 )
@@ -90,6 +91,7 @@ def open_store(location: str, *, create: bool = True) -> Store:
     path = store_path(location)
     with explained(location):
         version = stored_version(path) if create else existing_version(path)
+        refuse_read_only(path)
         if version != schema.SCHEMA_VERSION:
             migration = bring_up_to_date(location)
             if migration is not None:
@@ -138,6 +140,7 @@ def bring_up_to_date(location: str) -> Migration | None:
         if version == schema.SCHEMA_VERSION:
             return None
         _refuse_newer(location, version)
+        refuse_read_only(path)
         _prepare_folder(path)
         with exclusive(path):
             create_private(path)

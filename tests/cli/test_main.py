@@ -27,11 +27,22 @@ def test_the_help_lists_every_command_and_the_exit_codes(cli):
     assert "130" in said.out
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+def every_command():
+    """The words that lead to each command, those of groups included."""
+    for name in COMMANDS:
+        yield name
+        command = GROUP.get_command(click.Context(GROUP), name)
+        if isinstance(command, click.Group):
+            yield from (f"{name} {part}" for part in command.commands)
+
+
+@pytest.mark.parametrize("name", list(every_command()))
 def test_the_help_of_every_command_teaches(cli, name):
-    said = cli(name, "--help")
+    said = cli(*name.split(), "--help")
     assert said.code == 0
-    command = GROUP.get_command(click.Context(GROUP), name)
+    command = GROUP
+    for part in name.split():
+        command = command.get_command(click.Context(GROUP), part)
     examples = re.search(r"Examples?:\n((?: +assay .*\n?)+)", said.out)
     assert examples, "a help without an example"
     assert f"assay {name}" in examples[1]

@@ -69,6 +69,11 @@ def test_the_rows_of_a_file_behind_an_address(server, tmp_path):
     assert server.sent == 1
 
 
+def test_what_was_fetched_is_for_the_user_alone(server, tmp_path):
+    rows(source(server.at("rows.jsonl")), tmp_path)
+    assert (tmp_path / ".assay").stat().st_mode & 0o777 == 0o700
+
+
 def test_the_content_decides_the_fingerprint_and_is_compared_with_the_server(server, tmp_path, monkeypatch):
     monkeypatch.setattr(url_source, "TRUSTED_S", 0)
     settings = source(server.at("rows.jsonl"))

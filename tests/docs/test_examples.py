@@ -239,7 +239,8 @@ def test_the_page_of_the_command_line_lists_exactly_the_commands():
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_page_of_the_command_line_lists_every_option_of_a_command(name):
     command = cli.get_command(click.Context(cli), name)
-    options = {option for p in command.params if isinstance(p, click.Option) for option in p.opts}
+    parts = command.commands.values() if isinstance(command, click.Group) else [command]
+    options = {option for part in parts for p in part.params if isinstance(p, click.Option) for option in p.opts}
     if f"## `assay {name}`" in command_line():
         said = " ".join(re.findall(r"^\| (`-.*?) \|", section(f"`assay {name}`"), re.MULTILINE))
     else:

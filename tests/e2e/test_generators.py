@@ -62,6 +62,12 @@ def test_templates_make_a_row_for_every_combination_until_there_are_enough(facts
     assert (shown.json["n_rows"], shown.json["n_sources"], shown.json["made_now"]) == (5, 3, True)
 
 
+def test_generated_rows_are_for_the_user_alone(facts):
+    (facts.folder / ".assay").rmdir()
+    assert facts.assay("generate", "run.yaml", "--dataset", "questions").code == 0
+    assert (facts.folder / ".assay").stat().st_mode & 0o777 == 0o700
+
+
 def test_what_a_row_holds_is_never_a_template_nor_a_field(facts):
     rows = rows_of(facts.assay("generate", "run.yaml", "--dataset", "questions", "--json"))
     assert rows[2]["text"] == "A rude person asks: What {tone}?"

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from assay.store.settings import shuffle_seed
-from assay.store.store import open_store
+from assay.store.store import open_for_reading, open_store
 
 
 def test_the_seed_is_drawn_once_a_store_and_found_again(tmp_path):
@@ -48,3 +48,16 @@ def test_a_seed_drawn_between_look_and_draw_is_the_stores(tmp_path, monkeypatch)
     monkeypatch.setattr(settings, "_value", lambda *given: next(looks, real(*given)))
     assert shuffle_seed(store) == seed
     store.close()
+
+
+def test_who_only_reads_draws_a_seed_for_the_moment(tmp_path):
+    open_store(str(tmp_path / "s.db")).close()
+    reader = open_for_reading(str(tmp_path / "s.db"))
+    assert len({shuffle_seed(reader) for _ in range(3)}) == 3
+    reader.close()
+    store = open_store(str(tmp_path / "s.db"))
+    seed = shuffle_seed(store)
+    store.close()
+    reader = open_for_reading(str(tmp_path / "s.db"))
+    assert shuffle_seed(reader) == seed
+    reader.close()

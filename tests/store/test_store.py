@@ -8,7 +8,7 @@ from sqlalchemy import create_engine, inspect, select, text
 from assay.errors import SpecError, StoreError
 from assay.store import schema
 from assay.store.migrate import configuration
-from assay.store.store import default_location, open_store
+from assay.store.store import default_location, open_for_planning, open_for_reading, open_store, store_path
 
 
 def test_a_new_store_is_made_with_its_folder_and_keeps_out_of_git(tmp_path):
@@ -81,11 +81,13 @@ def test_a_file_that_is_no_database_is_refused_with_a_sentence(tmp_path):
 
 def test_reading_where_there_is_no_store_says_what_to_do(tmp_path):
     with pytest.raises(SpecError, match="no store at .* yet: `assay run` makes one"):
-        open_store(str(tmp_path / "none.db"), create=False)
+        open_for_reading(str(tmp_path / "none.db"))
     assert not (tmp_path / "none.db").exists()
 
 
-@pytest.mark.parametrize("location", ["mysql://host/db", "nonsense://x", "http://localhost/x"])
+@pytest.mark.parametrize(
+    "location", ["mysql://host/db", "nonsense://x", "http://localhost/x", "sqlite://", "sqlite:///x.db?mode=ro"]
+)
 def test_a_location_that_cannot_be_a_store_is_an_error(location):
     with pytest.raises(SpecError, match="not a store that this version can open"):
         open_store(location)
@@ -109,3 +111,42 @@ def test_a_database_error_in_a_transaction_becomes_a_sentence(tmp_path):
     with pytest.raises(StoreError, match="cannot be used: no such table"), store.begin() as connection:
         connection.execute(text("SELECT * FROM nowhere"))
     store.close()
+
+
+@pytest.mark.parametrize("name", ["what?.db", "a#b.db", "100%25.db", "two words.db", "ß.db"])
+def test_a_store_may_have_any_name(tmp_path, name):
+    open_store(str(tmp_path / name)).close()
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+    store = open_for_reading(str(tmp_path / name))
+    with store.connect() as connection:
+        assert connection.execute(select(schema.version.c.version_num)).scalar() == schema.SCHEMA_VERSION
+    store.close()
+
+
+def test_a_sqlite_url_names_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert store_path(f"sqlite:///{tmp_path}/s.db") == tmp_path / "s.db" == store_path("sqlite:///s.db")
+    open_store("sqlite:///s.db").close()
+    open_for_reading(f"sqlite:///{tmp_path}/s.db").close()
+
+
+def test_a_missing_store_is_an_error_for_who_must_not_create_it(tmp_path):
+    with pytest.raises(SpecError, match="no store at .* yet"):
+        open_store(str(tmp_path / "none.db"), create=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_planning_reads_a_store_and_imagines_a_missing_one(tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    from assay.store.runs import all_runs
+
+    imagined = open_for_planning(str(tmp_path / "folder" / "s.db"))
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(all_runs, imagined, 1).result() == all_runs(imagined, 1) == []
+    imagined.close()
+    assert list(tmp_path.iterdir()) == []
+    open_store(str(tmp_path / "s.db")).close()
+    read = open_for_planning(str(tmp_path / "s.db"))
+    assert read.is_read_only
+    read.close()

@@ -10,7 +10,7 @@ from assay.api.result import Result
 from assay.results.comparison import Comparison
 from assay.spec.project import project_folder
 from assay.store.runs import find
-from assay.store.store import default_location, open_store
+from assay.store.store import default_location, open_for_reading
 
 
 def compare(
@@ -32,7 +32,7 @@ def compare(
     runs = (baseline, *others)
     kept = [run.location for run in runs if not isinstance(run, str)]
     location = store or (kept[0] if kept else default_location(project_folder(Path.cwd() / "_")))
-    opened = open_store(location, create=False)
+    opened = open_for_reading(location)
     try:
         names = [run if isinstance(run, str) else run.run for run in runs]
         return compare_runs(opened, [find(opened, name) for name in names], options)

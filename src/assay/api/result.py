@@ -11,7 +11,7 @@ from assay.results.document import run_document, sample_document
 from assay.results.run import RunReport
 from assay.store.decoder import read_samples
 from assay.store.runs import find
-from assay.store.store import open_store
+from assay.store.store import open_for_reading
 from assay.summary.metrics import addressed
 from assay.text import counted, number
 from assay.types import MetricValue
@@ -75,7 +75,7 @@ class Result:
 
     def samples(self) -> Iterator[dict[str, Any]]:
         """Every sample with its answer, scores and failures, as `assay samples --json` prints it."""
-        store = open_store(self.location, create=False)
+        store = open_for_reading(self.location)
         try:
             for entry in read_samples(store, find(store, self.report.run)):
                 yield sample_document(entry)

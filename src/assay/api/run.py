@@ -24,7 +24,7 @@ from assay.spec.generator import GeneratedDataset
 from assay.spec.nearest import listing, nearest
 from assay.spec.project import project_folder
 from assay.store.runs import find
-from assay.store.store import Store, default_location, open_store
+from assay.store.store import Store, default_location, open_for_planning, open_store
 
 if TYPE_CHECKING:
     from assay.generation.generate import Generated
@@ -225,7 +225,7 @@ def plan_file(path: Path, options: Options) -> Estimate:
     from assay.runner.estimate import estimate_run
 
     plan = prepare(path, registry(), _only_planned(options))
-    opened = open_store(options.store or default_location(plan.loaded.document.root))
+    opened = open_for_planning(options.store or default_location(plan.loaded.document.root))
     try:
         return estimate_run(plan, opened)
     finally:
@@ -238,7 +238,7 @@ def plan_evaluation(path: Path, options: Options, given: frozenset[str]) -> list
     from assay.runner.estimate import estimate_run
 
     prepared = prepare_run(path, registry(), _only_planned(options), given)
-    opened = open_store(options.store or default_location(prepared.run.document.root))
+    opened = open_for_planning(options.store or default_location(prepared.run.document.root))
     try:
         return [
             (

@@ -10,30 +10,72 @@ from assay.results.run import RunReport
 from assay.spec.nearest import listing, nearest
 from assay.spec.project import project_folder
 from assay.store.decoder import Sample, read_samples
+from assay.store.info import StoreInfo, store_info
 from assay.store.runs import RunRecord, all_runs, find, state
-from assay.store.store import Store, default_location, open_store
+from assay.store.schema import SCHEMA_VERSION
+from assay.store.store import (
+    Store,
+    bring_up_to_date,
+    default_location,
+    existing_version,
+    explained,
+    migration_words,
+    open_for_reading,
+    open_store,
+    store_path,
+)
 from assay.summary.finish import stored_report
 
 __all__ = [
+    "SCHEMA_VERSION",
     "RunRecord",
     "Sample",
     "Store",
+    "StoreInfo",
     "all_runs",
     "expect_sample",
     "find",
+    "migrate_store",
     "open_project_store",
+    "project_location",
+    "read_project_store",
     "read_samples",
     "run_report",
     "state",
+    "store_info",
 ]
 
 IDS_READ = 10_000
 """How many ids are read to suggest the nearest one."""
 
 
-def open_project_store(location: str | None, *, create: bool = False) -> Store:
-    """Open the store at `location`, or that of the project around the current folder."""
-    return open_store(location or default_location(project_folder(Path.cwd() / "_")), create=create)
+def project_location(location: str | None) -> str:
+    """Return the location itself, or that of the store of the project around the current folder."""
+    return location or default_location(project_folder(Path.cwd() / "_"))
+
+
+def open_project_store(location: str | None, *, create: bool = True) -> Store:
+    """Open a store for writing: the one at `location`, or that of the project around the current folder.
+
+    An older store is migrated after a backup. With `create=False` a missing one is an error.
+    """
+    return open_store(project_location(location), create=create)
+
+
+def read_project_store(location: str | None) -> Store:
+    """Open a store for reading: the one at `location`, or that of the project around the current folder."""
+    return open_for_reading(project_location(location))
+
+
+def migrate_store(location: str) -> str:
+    """Bring an existing store up to date after a backup, and say what was done."""
+    path = store_path(location)
+    with explained(location):
+        existing_version(path)
+    migration = bring_up_to_date(location)
+    if migration is None:
+        return f"the store {path} is up to date (schema {SCHEMA_VERSION})"
+    return migration_words(path, migration)
 
 
 def run_report(store: Store, name: str) -> RunReport:

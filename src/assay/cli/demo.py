@@ -108,7 +108,7 @@ def _show(folder: Path) -> None:
     from assay.cli.projects import copy_project
 
     copy_project("demo", folder)
-    (folder / ".assay").mkdir(exist_ok=True)
+    (folder / ".assay").mkdir(mode=0o700, exist_ok=True)
     terminal = console()
     for step in RECORDED:
         _run(step, folder, terminal)

@@ -43,7 +43,7 @@ def command(path: Path, *, format_: Any, store: str | None, as_json: bool, **giv
     from assay.cli.run import show
     from assay.interop.import_files import ImportOptions, import_file
 
-    opened = open_project_store(store, create=True)
+    opened = open_project_store(store)
     found = import_file(opened, path, ImportOptions(format=format_, **given))
     for note in found.notes:
         click.echo(f"note: {shown(note)}", err=True)

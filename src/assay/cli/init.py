@@ -45,7 +45,7 @@ def command(folder: Path, starter: str) -> None:
     names = copy_project(starter, folder)
     for name in names:
         click.echo(f"wrote {folder / name}")
-    (folder / ".assay").mkdir(exist_ok=True)
+    (folder / ".assay").mkdir(mode=0o700, exist_ok=True)
     go = "" if folder == Path() else f"  cd {folder}\n"
     click.echo(
         "\nNext:\n"

@@ -35,6 +35,7 @@ COMMANDS = {
     "export": "Write the samples of a run to JSONL, CSV or Parquet.",
     "import": "Make the results of another tool a run: Inspect, lm-evaluation-harness, AutoRubric, tables.",
     "pull": "Fetch a small open model that runs inside assay, without a key.",
+    "store": "Look after the store: what is in it, and bring an older one up to date.",
     "schema": "Print the JSON Schema of task files, for editors.",
 }
 
@@ -51,7 +52,23 @@ def _writing() -> Iterator[None]:
         raise ReaderLeft from error
 
 
-class LazyCommands(click.Group):
+class SuggestingGroup(click.Group):
+    """Says which command was probably meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], names, n=1)
+            hint = f'; did you mean "{near[0]}"?' if near else ""
+            ctx.fail(f'no such command "{args[0]}"{hint}')
+        return super().resolve_command(ctx, args)
+
+
+class LazyCommands(SuggestingGroup):
     """Loads a command's module only when that command is used: `--help` stays instant."""
 
     def make_context(self, *arguments: Any, **extra: Any) -> click.Context:
@@ -76,17 +93,6 @@ class LazyCommands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
-            hint = f'; did you mean "{near[0]}"?' if near else ""
-            ctx.fail(f'no such command "{args[0]}"{hint}')
-        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

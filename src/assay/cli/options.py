@@ -159,10 +159,14 @@ def set_by_hand() -> frozenset[str]:
 
 
 def find_store(location: str | None) -> Store:
-    """The store of the project that the current folder belongs to, for reading."""
-    from assay.api.stored import open_project_store
+    """Open the store of the project around the current folder for reading; it is closed when the command ends."""
+    from assay.api.stored import read_project_store
 
-    return open_project_store(location)
+    store = read_project_store(location)
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        context.call_on_close(store.close)
+    return store
 
 
 def tell_reading(records: Iterable[RunRecord]) -> None:

@@ -11,7 +11,6 @@ from assay.cli.options import (
     FILE,
     code_options,
     config_option,
-    find_store,
     json_option,
     max_failures_option,
     plugin_option,
@@ -41,9 +40,10 @@ def command(
       assay rescore latest stricter.yaml
     """
     from assay.api.run import rescore_run
+    from assay.api.stored import open_project_store
     from assay.cli.run import show, verdict
 
-    done = rescore_run(find_store(store), run, task, config=config, **code)
+    done = rescore_run(open_project_store(store, create=False), run, task, config=config, **code)
     for reason in done.stale:
         click.echo(reason, err=True)
     if not done.stale:

@@ -89,7 +89,9 @@ def _download(settings: UrlSource, path: Path, known: dict[str, Any]) -> None:
 
 def _write(settings: UrlSource, answer: Any, path: Path) -> str:
     """The body into the file, all of it or nothing; gives its sha256."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    # .assay, which will hold the store too, is for the user alone
+    path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.parent.mkdir(exist_ok=True)
     part = path.with_name(f"{path.name}.part")
     digest, size = hashlib.sha256(), 0
     with part.open("wb") as file:

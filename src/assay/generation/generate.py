@@ -83,7 +83,9 @@ def _put_in_place(recipe: Recipe, made: Generated) -> None:
             f"{len(made.failed):,} of {made.n_sources:,} rows failed, so the dataset is not put in place; "
             f"the first, {row}: {failure.detail}"
         )
-    recipe.file.parent.mkdir(parents=True, exist_ok=True)
+    # .assay, which will hold the store too, is for the user alone
+    recipe.file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    recipe.file.parent.mkdir(exist_ok=True)
     text = b"".join(orjson.dumps(row) + b"\n" for row in made.rows)
     about = {
         "dataset": recipe.dataset.key,

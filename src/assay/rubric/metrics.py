@@ -26,7 +26,7 @@ from assay.judging.total import ScoreValueRule, Scoring, total, value_of
 from assay.judging.verdicts import MultiChoiceJudgeVote, Verdict, Vote, abstained, chosen, is_abstention, look_of
 from assay.results.agreement import PANEL, MetricsResult
 from assay.store.runs import find
-from assay.store.store import open_store
+from assay.store.store import open_for_reading
 from assay.types import MetricValue
 
 Content = tuple[object, ...]
@@ -191,7 +191,7 @@ def _rules(result: EvalResult, grader: CriterionGrader | None) -> Rules:
         return grader.rules
     if not result.store:
         return Rules()
-    store = open_store(result.store, create=False)
+    store = open_for_reading(result.store)
     try:
         kept: dict[str, Any] = dict(find(store, result.run).spec.scorers[0].settings["panel"])
     finally:

@@ -17,6 +17,9 @@ _SEED = "shuffle_seed"
 def shuffle_seed(store: Store) -> int:
     """The seed of every shuffle that names none: drawn once a store, so that later runs ask the same questions."""
     found = _value(store, _SEED)
+    if found is None and store.is_read_only:
+        # nothing was ever asked under a seed of this store: whoever only plans may use any
+        return secrets.randbits(32)
     if found is None:
         try:
             with store.begin() as connection:

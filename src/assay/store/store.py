@@ -1,43 +1,67 @@
-"""The store: one database file (or server) that holds every run, opened, created or brought up to date."""
+"""The store: one database file that holds every run; opened for reading or for writing, created, migrated."""
 
 from __future__ import annotations
 
+import sqlite3
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, select
+from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from assay.errors import SpecError, StoreError
 from assay.store import schema
+from assay.store.sqlite_file import (
+    APPLICATION_ID,
+    BUSY_TIMEOUT_MS,
+    create_private,
+    exclusive,
+    reading_query,
+    refuse_read_only,
+    stored_version,
+    tidy,
+)
 
-BUSY_TIMEOUT_MS = 30_000
+if TYPE_CHECKING:
+    from assay.store.migrate import Migration
 
 
 class Store:
-    """An open store. Reads and small writes go through SQLAlchemy, bulk rows straight to the driver."""
+    """An open store. Reads and small writes go through SQLAlchemy, bulk rows straight to the driver.
 
-    def __init__(self, engine: Engine, location: str) -> None:
+    `reads` is the file of a store that is open for reading only.
+    """
+
+    def __init__(self, engine: Engine, location: str, *, reads: Path | None = None) -> None:
         self.engine = engine
         self.location = location
+        self._reads = reads
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether every write is refused."""
+        return self._reads is not None
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
         """A transaction: all of it is kept, or none."""
-        with _explained(self.location), self.engine.begin() as connection:
+        with explained(self.location), self.engine.begin() as connection:
             yield connection
 
     @contextmanager
     def connect(self) -> Iterator[Connection]:
         """A connection for reading."""
-        with _explained(self.location), self.engine.connect() as connection:
+        with explained(self.location), self.engine.connect() as connection:
             yield connection
 
     def close(self) -> None:
         self.engine.dispose()
+        if self._reads is not None:
+            tidy(self._reads)
 
 
 def insert_many(
@@ -60,42 +84,133 @@ def default_location(root: Path) -> str:
 
 
 def open_store(location: str, *, create: bool = True) -> Store:
-    """Open the store at a path or database URL; make it, or bring its tables up to date, where needed."""
-    url = _url(location)
-    if url.startswith("sqlite:///"):
-        path = Path(url.removeprefix("sqlite:///"))
-        if not create and not path.exists():
-            raise SpecError(f"there is no store at {path} yet: `assay run` makes one")
-        _prepare_folder(path)
-    with _explained(location):
-        engine = create_engine(url)
-        if engine.dialect.name == "sqlite":
-            event.listen(engine, "connect", _configure_sqlite)
-        try:
-            _bring_up_to_date(engine, location)
-        except BaseException:
-            engine.dispose()
-            raise
+    """Open a store for writing: create it where there is none, migrate an older one after a backup.
+
+    With `create=False` a missing store is an error.
+    """
+    path = store_path(location)
+    with explained(location):
+        version = stored_version(path) if create else existing_version(path)
+        refuse_read_only(path)
+        if version != schema.SCHEMA_VERSION:
+            migration = bring_up_to_date(location)
+            if migration is not None:
+                print(migration_words(path, migration), file=sys.stderr)
+        engine = create_engine(URL.create("sqlite", database=str(path)))
+        event.listen(engine, "connect", _configure_sqlite)
     return Store(engine, location)
 
 
-def _url(location: str) -> str:
+def open_for_reading(location: str) -> Store:
+    """Open a store that exists and is up to date; nothing is created, migrated or written, now or later."""
+    path = store_path(location)
+    with explained(location):
+        version = existing_version(path)
+        if version < schema.SCHEMA_VERSION:
+            raise StoreError(
+                f"the store {location} has the older schema {version}, and this assay reads {schema.SCHEMA_VERSION}: "
+                "`assay store migrate` backs it up and brings it up to date"
+            )
+        _refuse_newer(location, version)
+        query = {**reading_query(path), "uri": "true"}
+        engine = create_engine(URL.create("sqlite", database=path.as_uri(), query=query))
+        event.listen(engine, "connect", _configure_reading)
+    return Store(engine, location, reads=path)
+
+
+def open_for_planning(location: str) -> Store:
+    """Open a store for reading; where there is none yet, an empty one in memory takes its place."""
+    with explained(location):
+        if stored_version(store_path(location)) is not None:
+            return open_for_reading(location)
+        # one connection for all: every other would see a database of its own
+        engine = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+        schema.metadata.create_all(engine)
+    return Store(engine, location)
+
+
+def bring_up_to_date(location: str) -> Migration | None:
+    """Create or migrate a store; of several processes one does it, the others wait and find it done.
+
+    Returns what a migration did, None when there was nothing to migrate.
+    """
+    path = store_path(location)
+    with explained(location):
+        version = stored_version(path)
+        if version == schema.SCHEMA_VERSION:
+            return None
+        _refuse_newer(location, version)
+        refuse_read_only(path)
+        _prepare_folder(path)
+        with exclusive(path):
+            create_private(path)
+            if stored_version(path) == schema.SCHEMA_VERSION:
+                return None
+            with _schema_transaction(path) as connection:
+                return _change_schema(connection, path, location)
+
+
+def _change_schema(connection: Connection, path: Path, location: str) -> Migration | None:
+    # asked again inside the transaction: an assay that knows no lock may have been faster
+    version = stored_version(path)
+    migration = None
+    if version is None:
+        schema.metadata.create_all(connection)
+        connection.execute(schema.version.insert().values(version_num=schema.SCHEMA_VERSION))
+    elif version != schema.SCHEMA_VERSION:
+        _refuse_newer(location, version)
+        from assay.store.migrate import migrate
+
+        migration = migrate(connection, path=path, version=version)
+    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+    return migration
+
+
+def migration_words(path: Path, migration: Migration) -> str:
+    """Say in one line what a migration did."""
+    return (
+        f"migrated the store {path} from schema {migration.before} to {migration.after}; "
+        f"the backup is {migration.backup}"
+    )
+
+
+def store_path(location: str) -> Path:
+    """Return the file of a store from a path or a `sqlite:///` URL."""
     if "://" not in location:
-        return f"sqlite:///{Path(location).resolve()}"
+        return Path(location).resolve()
     try:
-        dialect = make_url(location).get_backend_name()
+        url = make_url(location)
+        database = url.database if url.get_backend_name() == "sqlite" and not url.query else None
     except ArgumentError:
-        dialect = ""
-    if dialect != "sqlite":
+        database = None
+    if not database or database == ":memory:":
         # what follows the scheme may hold a password
         kind = location.partition("://")[0]
         raise SpecError(f"{kind}://... is not a store that this version can open: give the path of a file")
-    return location
+    return Path(database).resolve()
+
+
+def existing_version(path: Path) -> str:
+    """Read the schema version of a store; a missing one is an error that says how to make it."""
+    version = stored_version(path)
+    if version is None:
+        raise SpecError(f"there is no store at {path} yet: `assay run` makes one")
+    return version
+
+
+def _refuse_newer(location: str, version: str | None) -> None:
+    # versions are numbers of four digits: their order is that of the alphabet
+    if version is not None and version > schema.SCHEMA_VERSION:
+        raise StoreError(
+            f"the store {location} was written by a newer assay (schema {version}; this one knows up to "
+            f"{schema.SCHEMA_VERSION}): upgrade assay, or give another --store"
+        )
 
 
 def _prepare_folder(path: Path) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        # runs hold prompts, answers and whatever the data holds: the folder is for the user alone
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if path.parent.name == ".assay":
             ignore = path.parent / ".gitignore"
             if not ignore.exists():
@@ -113,32 +228,35 @@ def _configure_sqlite(connection: Any, _record: object) -> None:
     cursor.close()
 
 
-def _bring_up_to_date(engine: Engine, location: str) -> None:
-    found = _version(engine)
-    if found == schema.SCHEMA_VERSION:
-        return
-    if found is None:
-        with engine.begin() as connection:
-            schema.metadata.create_all(connection)
-            if connection.execute(select(schema.version)).first() is None:
-                connection.execute(schema.version.insert().values(version_num=schema.SCHEMA_VERSION))
-        return
-    from assay.store.migrate import migrate
-
-    migrate(engine, found=found, location=location)
-
-
-def _version(engine: Engine) -> str | None:
-    """The schema version of a database; None when it is empty."""
-    if not inspect(engine).has_table(schema.version.name):
-        return None
-    with engine.connect() as connection:
-        return connection.execute(select(schema.version.c.version_num)).scalar()
+def _configure_reading(connection: Any, _record: object) -> None:
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+    cursor.execute("PRAGMA query_only = ON")
+    cursor.close()
 
 
 @contextmanager
-def _explained(location: str) -> Iterator[None]:
-    """The one place where a database error becomes a sentence."""
+def _schema_transaction(path: Path) -> Iterator[Connection]:
+    """Begin a transaction that also holds CREATE, ALTER and DROP: all of it is kept, or none, whatever happens."""
+    engine = create_engine(URL.create("sqlite", database=str(path)))
+    event.listen(engine, "connect", _configure_sqlite)
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        # Python's driver begins a transaction only before an INSERT, UPDATE or DELETE: a CREATE or ALTER ahead of that
+        # would be committed at once. IMMEDIATE: nobody else writes between our look at the version and our changes.
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    try:
+        with engine.begin() as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def explained(location: str) -> Iterator[None]:
+    """Turn a database error into a sentence; the one place that does."""
     try:
         yield
     except SQLAlchemyError as error:
@@ -146,9 +264,5 @@ def _explained(location: str) -> Iterator[None]:
         raise StoreError(f"the store {location} cannot be used: {cause}") from error
     except OSError as error:
         raise StoreError(f"the store {location} cannot be used: {error.strerror or error}") from error
-    except Exception as error:
-        import sqlite3
-
-        if isinstance(error, sqlite3.Error):
-            raise StoreError(f"the store {location} cannot be used: {error}") from error
-        raise
+    except sqlite3.Error as error:
+        raise StoreError(f"the store {location} cannot be used: {error}") from error

@@ -1,0 +1,107 @@
+"""`assay store`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from assay.cli.main import SuggestingGroup
+from assay.cli.options import json_option, store_option
+
+if TYPE_CHECKING:
+    from assay.api.stored import StoreInfo
+
+
+@click.group("store", cls=SuggestingGroup)
+def command() -> None:
+    """Look after the store, the file that holds all runs.
+
+    \b
+    Examples:
+      assay store info       what is in it, and is its schema up to date?
+      assay store migrate    bring a store of an older assay up to date, after a backup
+    """
+
+
+@command.command("info", short_help="Say what is in the store and whether its schema is up to date.")
+@store_option
+@json_option
+def info(*, store: str | None, as_json: bool) -> None:
+    """Print where the store is, its size, its schema version and what it holds.
+
+    Works on a store of any version and changes nothing.
+
+    \b
+    Examples:
+      assay store info
+      assay store info --store team.db --json
+    """
+    from assay.api.stored import project_location, store_info
+
+    facts = store_info(project_location(store))
+    if as_json:
+        import orjson
+
+        click.echo(orjson.dumps(_document(facts), option=orjson.OPT_INDENT_2).decode())
+        return
+    for name, value in _lines(facts):
+        click.echo(f"{name:<12}{value}")
+
+
+def _document(facts: StoreInfo) -> dict[str, Any]:
+    from assay.api.stored import SCHEMA_VERSION
+
+    return {
+        "path": str(facts.path),
+        "size_bytes": facts.size_bytes,
+        "schema_version": facts.schema,
+        "newest_schema_version": SCHEMA_VERSION,
+        "up_to_date": facts.state == "up to date",
+        **{f"n_{name}": n for name, n in facts.counts.items()},
+        "cost_usd": float(facts.cost_usd),
+        "n_calls_without_price": facts.unpriced_calls,
+        "oldest_run_at": facts.oldest_run,
+        "newest_run_at": facts.newest_run,
+    }
+
+
+def _lines(facts: StoreInfo) -> list[tuple[str, str]]:
+    from assay.api.stored import SCHEMA_VERSION
+    from assay.text import counted
+
+    about = {
+        "up to date": "up to date",
+        "older": f"older than {SCHEMA_VERSION}: `assay store migrate` brings it up to date",
+        "newer": f"newer than {SCHEMA_VERSION}, which this assay knows: upgrade assay",
+    }
+    unpriced = f", without {counted(facts.unpriced_calls, 'call')} of unknown price" if facts.unpriced_calls else ""
+    lines = [
+        ("store", str(facts.path)),
+        ("size", f"{facts.size_bytes / 1e6:,.1f} MB"),
+        ("schema", f"{facts.schema} ({about[facts.state]})"),
+        *((name, f"{n:,}") for name, n in facts.counts.items() if n is not None),
+        ("cost", f"${facts.cost_usd:,.4f}{unpriced}"),
+    ]
+    if facts.oldest_run is not None and facts.newest_run is not None:
+        moments = [moment[:16].replace("T", " ") for moment in (facts.oldest_run, facts.newest_run)]
+        lines.append(("started", f"{moments[0]} (oldest run) to {moments[1]} (newest), UTC"))
+    return lines
+
+
+@command.command("migrate", short_help="Bring a store of an older assay up to date, after a backup.")
+@store_option
+def migrate(*, store: str | None) -> None:
+    """Bring a store of an older assay up to date.
+
+    First copies it to a file beside it, checks the copy and says where it is. A migration that fails or is killed
+    leaves the store as it was. Commands that write, such as `assay run`, do the same by themselves.
+
+    \b
+    Examples:
+      assay store migrate
+      assay store migrate --store team.db
+    """
+    from assay.api.stored import migrate_store, project_location
+
+    click.echo(migrate_store(project_location(store)))

@@ -4,7 +4,7 @@ import pytest
 
 import assay
 from assay.errors import SpecError
-from assay.registry import Kind
+from assay.registry import ScorerKind
 
 PLUGIN = """
 import assay
@@ -95,7 +95,7 @@ def test_a_missing_or_unknown_setting_is_found_before_the_run(plugged):
 
 def test_a_name_of_ones_own():
     kind = assay.scorer(name="loud")(lambda answer: 1.0)
-    assert isinstance(kind, Kind)
+    assert isinstance(kind, ScorerKind)
     assert (kind.name, kind.summary) == ("loud", "A scorer of your own.")
     assert assay.metric(name="most")(lambda values: max(values)).name == "most"
 

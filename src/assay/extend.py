@@ -1,4 +1,4 @@
-"""Scorers and metrics of your own: a function becomes a Kind that files can name.
+"""Scorers and metrics of your own: a function becomes a kind that files can name.
 
 Trusted code, unlike snippets in task files: it is installed or named by hand (`--plugin MODULE`) and runs in process.
 """
@@ -17,7 +17,7 @@ from assay.errors import SpecError
 from assay.metrics.columns import FieldMetric, numbers
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import BatchScorerKind, MetricKind
 from assay.scorers.common import ReplyScorer, replies
 from assay.spec.fields import ScorerSpec, Template
 from assay.stats.interval import no_interval
@@ -29,13 +29,13 @@ _PLAIN = (bool, int, float, list, dict)
 
 
 @overload
-def scorer(function: Function) -> Kind: ...
+def scorer(function: Function) -> BatchScorerKind: ...
 
 
 @overload
 def scorer(
     *, name: str | None = None, range: tuple[float, float] | None = None, fields: tuple[str, ...] | None = None
-) -> Callable[[Function], Kind]: ...
+) -> Callable[[Function], BatchScorerKind]: ...
 
 
 def scorer(
@@ -44,7 +44,7 @@ def scorer(
     name: str | None = None,
     range: tuple[float, float] | None = None,  # noqa: A002 - the user's word for it
     fields: tuple[str, ...] | None = None,
-) -> Kind | Callable[[Function], Kind]:
+) -> BatchScorerKind | Callable[[Function], BatchScorerKind]:
     """A scorer from a function of one sample; `type: <its name>` in a task file names it.
 
     A parameter `answer` is the model's reply, `sample` the row; any other text parameter is a template that the file
@@ -60,16 +60,16 @@ def scorer(
     ('shouts', ('shouts',))
     """
 
-    def made(given: Function) -> Kind:
+    def made(given: Function) -> BatchScorerKind:
         called = name or given.__name__
         names = fields or (called,)
         span = _span(called, range)
         provided = [each for each in _parameters(given) if each in ("answer", "sample")]
         base = _reply_scorer(names) if "answer" in provided else _scorer(names)
         settings = _settings(given, called, base, provided)
-        return Kind(
+        return BatchScorerKind(
             settings=settings,
-            function=lambda settings, rows: _scored(given, Expected(names, span), settings, rows),
+            score=lambda settings, rows: _scored(given, Expected(names, span), settings, rows),
             values=names,
             ranges={} if span is None else dict.fromkeys(names, span),
         )
@@ -78,14 +78,16 @@ def scorer(
 
 
 @overload
-def metric(function: Function) -> Kind: ...
+def metric(function: Function) -> MetricKind: ...
 
 
 @overload
-def metric(*, name: str | None = None) -> Callable[[Function], Kind]: ...
+def metric(*, name: str | None = None) -> Callable[[Function], MetricKind]: ...
 
 
-def metric(function: Function | None = None, *, name: str | None = None) -> Kind | Callable[[Function], Kind]:
+def metric(
+    function: Function | None = None, *, name: str | None = None
+) -> MetricKind | Callable[[Function], MetricKind]:
     """A metric from a function of all values of a field; `type: <its name>` with `field` names it.
 
     The first parameter is the list of numbers; others need a default and are settings. The function returns a number,
@@ -99,14 +101,14 @@ def metric(function: Function | None = None, *, name: str | None = None) -> Kind
     'width'
     """
 
-    def made(given: Function) -> Kind:
+    def made(given: Function) -> MetricKind:
         called = name or given.__name__
         first, *_ = [*_parameters(given), ""]
         if not first:
             raise SpecError(f"the metric {called} takes no values: its first parameter is the list of numbers")
         settings = _settings(given, called, FieldMetric, [first])
-        return Kind(
-            settings=settings, function=lambda settings, table, context: _measured(given, settings, table, context)
+        return MetricKind(
+            settings=settings, compute=lambda settings, table, context: _measured(given, settings, table, context)
         )
 
     return made if function is None else made(function)

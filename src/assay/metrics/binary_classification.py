@@ -9,7 +9,7 @@ from pydantic import model_validator
 from assay.metrics.columns import classes
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind
 from assay.spec.fields import Located, MetricSpec
 from assay.stats.classification import binary
 from assay.types import MetricResult
@@ -44,4 +44,4 @@ def binary_classification(settings: BinaryClassification, table: Table, context:
     )
 
 
-KIND = Kind(settings=BinaryClassification, function=binary_classification)
+KIND = MetricKind(settings=BinaryClassification, compute=binary_classification)

@@ -7,7 +7,7 @@ from typing import Literal
 from assay.metrics.columns import FieldMetric, numbers
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind
 from assay.stats import interval
 from assay.types import MetricResult
 
@@ -33,4 +33,4 @@ def mean(settings: Mean, table: Table, context: Context) -> MetricResult:
     return MetricResult(values={name: value}, n_excluded=rows.n_excluded)
 
 
-KIND = Kind(settings=Mean, function=mean)
+KIND = MetricKind(settings=Mean, compute=mean)

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 from assay.metrics.columns import Classes, classes
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind
 from assay.spec.fields import Located, MetricSpec
 from assay.stats.bayes import table_value
 from assay.stats.classification import (
@@ -107,4 +107,4 @@ def _detail(found: Classes) -> dict[str, Any]:
     }
 
 
-KIND = Kind(settings=MulticlassClassification, function=multiclass_classification)
+KIND = MetricKind(settings=MulticlassClassification, compute=multiclass_classification)

@@ -12,7 +12,7 @@ from assay.errors import Problem, SpecError
 from assay.metrics.columns import FieldMetric, texts
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind
 from assay.stats import interval
 from assay.types import MetricResult
 
@@ -55,4 +55,4 @@ def _unknown(label: str, settings: WeightedAverage) -> Problem:
     )
 
 
-KIND = Kind(settings=WeightedAverage, function=weighted_average)
+KIND = MetricKind(settings=WeightedAverage, compute=weighted_average)

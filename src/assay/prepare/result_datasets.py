@@ -12,7 +12,7 @@ import orjson
 from assay.datasets.batch import Batch, in_batches
 from assay.datasets.joined import JoinedSource, joined
 from assay.datasets.open import open_dataset
-from assay.registry import Kind
+from assay.registry import SourceKind
 from assay.spec import LoadedDataset
 from assay.spec.fields import SourceSpec
 from assay.store import sample_rows as evidence
@@ -46,7 +46,7 @@ def result_dataset(key: str, store: Store, record: RunRecord) -> LoadedDataset:
     spec = orjson.loads(record.spec)
     return LoadedDataset(
         key=key,
-        kind=Kind(settings=ResultSource, function=partial(_read, store, record.rows_of, spec["scorers"])),
+        kind=SourceKind(settings=ResultSource, read=partial(_read, store, record.rows_of, spec["scorers"])),
         settings=ResultSource(),
         folder=Path(record.file).parent,
         place=None,

@@ -7,6 +7,7 @@ from itertools import groupby, islice
 
 import orjson
 
+from assay.registry import WholeRunScorerKind
 from assay.runner.writer import Recorder
 from assay.spec import LoadedScorer
 from assay.store import sample_rows as evidence
@@ -17,7 +18,7 @@ from assay.types import Rows, Trace
 
 def score_whole(store: Store, run_no: int, scorers: Sequence[LoadedScorer]) -> None:
     """Let those scorers say, anew, what they think of every answered sample; each trial is a run of its own."""
-    slots = [slot for slot, scorer in enumerate(scorers, start=1) if scorer.kind.whole]
+    slots = [slot for slot, scorer in enumerate(scorers, start=1) if isinstance(scorer.kind, WholeRunScorerKind)]
     if not slots:
         return
     with store.begin() as connection:

@@ -13,7 +13,7 @@ from assay.datasets.open import FIRST_ROWS
 from assay.errors import SpecError
 from assay.prepare.columns import column_problems
 from assay.prepare.permission import NO_CODE, CodeOptions, code_problems, require_permission, with_sandbox
-from assay.registry import Registry
+from assay.registry import BatchScorerKind, Registry
 from assay.results.run import RunReport
 from assay.runner.all_samples import answered_samples, in_pages, score_whole, stored_rows
 from assay.runner.writer import Recorder
@@ -97,7 +97,7 @@ def _fans_out(spec: Any) -> bool:
 def _score_all(loaded: LoadedTask, store: Store, record: RunRecord) -> None:
     """Score every sample that got an answer; the others stay failed whatever scores them."""
     kinds = [(slot, scorer.kind) for slot, scorer in enumerate(loaded.scorers, start=1)]
-    slots = [slot for slot, kind in kinds if not kind.live and not kind.whole]
+    slots = [slot for slot, kind in kinds if isinstance(kind, BatchScorerKind)]
     recorder = Recorder(store, record.no, loaded.scorers)
     for group in in_pages(answered_samples(store, record.no)):
         recorder.rescore(stored_rows(group), slots)
@@ -108,7 +108,7 @@ def _refuse_changed_judges(loaded: LoadedTask, record: RunRecord, before: Any) -
     """A judge that is not as it was would have to be asked, which is not done here."""
     old, new = _scorers(before), _scorers(_said_now(loaded))
     for scorer in loaded.scorers:
-        if scorer.kind.live and old.get(scorer.key) != new[scorer.key]:
+        if scorer.kind.asks_model and old.get(scorer.key) != new[scorer.key]:
             message = f"{scorer.key} asks a model and is not as it was in run {record.id}: use `assay run`"
             raise SpecError(problem_in(loaded.document.sources, message, scorer.place))
 
@@ -125,7 +125,7 @@ def _carry_judges_over(loaded: LoadedTask, store: Store, record: RunRecord, made
     """A judge that is as it was keeps its scores."""
     before = orjson.loads(record.spec)
     for slot, scorer in enumerate(loaded.scorers, start=1):
-        if not scorer.kind.live:
+        if not scorer.kind.asks_model:
             continue
         source = (record.rows_of, before["scorers"].index(scorer.key) + 1)
         with store.begin() as connection:

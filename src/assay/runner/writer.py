@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import orjson
 from sqlalchemy import Connection
 
+from assay.registry import WholeRunScorerKind
 from assay.runner.encode import RowEncoder
 from assay.spec import LoadedScorer
 from assay.store import runs
@@ -40,7 +41,9 @@ class Recorder:
         self._run_no = run_no
         self._scorers = scorers
         # scorers of all samples together come when all are there
-        self._slots = [slot for slot, scorer in enumerate(scorers, start=1) if not scorer.kind.whole]
+        self._slots = [
+            slot for slot, scorer in enumerate(scorers, start=1) if not isinstance(scorer.kind, WholeRunScorerKind)
+        ]
         self._encoders = [(RowEncoder(), RowEncoder()) for _ in scorers]
 
     def record(self, solved: Solved, *, cursor: int, paid: Sequence[PaidCall] = ()) -> int:
@@ -61,7 +64,7 @@ class Recorder:
 
     def rescore(self, rows: Rows, slots: Sequence[int]) -> None:
         """Score rows whose samples are stored already, with some of the scorers."""
-        scored = {slot: self._scorers[slot - 1].kind.function(self._scorers[slot - 1].settings, rows) for slot in slots}
+        scored = {slot: self._scorers[slot - 1].kind.score(self._scorers[slot - 1].settings, rows) for slot in slots}
         with self._store.begin() as connection:
             for slot, columns in scored.items():
                 self._write(connection, slot, rows, columns)
@@ -80,7 +83,7 @@ class Recorder:
             outcomes = solved.judged[slot]
             return _columns([o for place, o in enumerate(outcomes) if place not in solved.failures])
         scorer = self._scorers[slot - 1]
-        columns: ScoreColumns = scorer.kind.function(scorer.settings, answered)
+        columns: ScoreColumns = scorer.kind.score(scorer.settings, answered)
         return columns
 
     def _encode(self, slot: int, columns: ScoreColumns, n: int) -> tuple[list[str], list[str]]:

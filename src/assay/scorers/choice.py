@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 import orjson
 from pydantic import BeforeValidator, model_validator
 
-from assay.registry import Kind, Said
+from assay.registry import BatchScorerKind, Said
 from assay.scorers.choice_readers import CONTRADICTION, agreed, read_all, read_letter
 from assay.scorers.common import SHARE, STAGE, ReplyScorer, RowFailureError, replies, row_by_row, score_columns
 from assay.scorers.disputes import dispute_report, disputed_detail, readings_of_failure, readings_of_score
@@ -232,9 +232,9 @@ def disputes(settings: StringEqualsMcqa, said: Iterable[Said]) -> Mapping[str, A
     return {"disputes": {"n": report.n, "disputed": list(report.disputed), "accuracy": dict(report.accuracy)}}
 
 
-KIND = Kind(
+KIND = BatchScorerKind(
     settings=StringEqualsMcqa,
-    function=string_equals_mcqa,
+    score=string_equals_mcqa,
     values=("is_correct",),
     metadata=_METADATA,
     ranges={"is_correct": SHARE},

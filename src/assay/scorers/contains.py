@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import field_validator
 
-from assay.registry import Kind
+from assay.registry import BatchScorerKind
 from assay.scorers.common import SHARE, STAGE, RowFailureError, TextScorer, looked_at, row_by_row
 from assay.spec.fields import Template
 from assay.templates import texts
@@ -41,9 +41,9 @@ def contains(settings: Contains, rows: Rows) -> ScoreColumns:
     return row_by_row(one, columns, values=("is_correct",), metadata=("substring",))
 
 
-KIND = Kind(
+KIND = BatchScorerKind(
     settings=Contains,
-    function=contains,
+    score=contains,
     values=("is_correct",),
     metadata=("substring",),
     ranges={"is_correct": SHARE},

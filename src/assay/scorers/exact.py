@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from assay.registry import Kind
+from assay.registry import BatchScorerKind
 from assay.scorers.common import SHARE, STAGE, TextScorer, looked_at, score_columns
 from assay.spec.fields import Template
 from assay.templates import texts
@@ -64,9 +64,9 @@ _STEPS: dict[str, Callable[[str], str]] = {
     "punctuation": lambda text: text.translate(_punctuation()),
 }
 
-KIND = Kind(
+KIND = BatchScorerKind(
     settings=StringEquals,
-    function=string_equals,
+    score=string_equals,
     values=("is_correct",),
     metadata=("answer_gt", "answer_pred"),
     ranges={"is_correct": SHARE},

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import BeforeValidator
 
-from assay.registry import Kind
+from assay.registry import BatchScorerKind
 from assay.scorers.common import SHARE, STAGE, ReplyScorer, RowFailureError, replies, row_by_row
 from assay.spec.fields import Template
 from assay.templates import has_placeholder, is_constant, lists
@@ -171,9 +171,9 @@ def _matched_in_order(required: Sequence[Call], calls: Sequence[Call]) -> int:
     return best[-1]
 
 
-KIND = Kind(
+KIND = BatchScorerKind(
     settings=FunctionCallCoverage,
-    function=function_call_coverage,
+    score=function_call_coverage,
     values=_VALUES,
     ranges={"all_required_calls_made": SHARE, "required_calls_coverage": SHARE},
 )

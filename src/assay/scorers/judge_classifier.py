@@ -7,9 +7,9 @@ from typing import Any, Literal
 from pydantic import ValidationInfo, field_validator
 
 from assay.judging.response_format import choice_form
-from assay.registry import Kind
+from assay.registry import JudgeScorerKind
 from assay.scorers.common import SHARE, STAGE
-from assay.scorers.judge import JudgeScorer, beside, distinct, judged
+from assay.scorers.judge import JudgeScorerSpec, beside, distinct, judged
 from assay.spec.fields import Template
 from assay.templates import values
 from assay.types import Ask, Failure, Rows, Score, ScoreValue
@@ -17,7 +17,7 @@ from assay.types import Ask, Failure, Rows, Score, ScoreValue
 _TRUTH = "ground_truth_label"
 
 
-class JudgeClassifier(JudgeScorer):
+class JudgeClassifier(JudgeScorerSpec):
     """A judge chooses one of the declared labels; those in `correct_labels` make the sample correct."""
 
     type: Literal["model_as_a_judge_classifier"]
@@ -75,10 +75,9 @@ def _ground_truth(settings: JudgeClassifier, rows: Rows) -> str | Failure | None
     return None if known is None else str(known)
 
 
-KIND = Kind(
+KIND = JudgeScorerKind(
     settings=JudgeClassifier,
-    function=judge_classifier,
-    live=True,
+    score=judge_classifier,
     values=("is_correct", "predicted_label", _TRUTH),
     metadata=("raw_label", "reasoning", "confidence"),
     ranges={"is_correct": SHARE},

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from assay.registry import Kind
+from assay.registry import BatchScorerKind
 from assay.scorers.common import SHARE, STAGE, RowFailureError, TextScorer, looked_at, row_by_row
 from assay.scorers.numbers import last_number
 from assay.scorers.pattern import checked_pattern, compiled, matchable
@@ -76,9 +76,9 @@ def _close(expected: Decimal, found: Decimal, tolerance: Decimal) -> bool:
     return expected == found or _WIDE.subtract(expected, found).copy_abs() <= tolerance
 
 
-KIND = Kind(
+KIND = BatchScorerKind(
     settings=NumericEquals,
-    function=numeric_equals,
+    score=numeric_equals,
     values=("is_correct",),
     metadata=_METADATA,
     ranges={"is_correct": SHARE},

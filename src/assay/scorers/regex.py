@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import field_validator
 
-from assay.registry import Kind
+from assay.registry import BatchScorerKind
 from assay.scorers.common import SHARE, TextScorer, looked_at, row_by_row
 from assay.scorers.pattern import checked_pattern, compiled, matchable
 from assay.spec.fields import Located
@@ -39,9 +39,9 @@ def regex(settings: Regex, rows: Rows) -> ScoreColumns:
     return row_by_row(one, [looked_at(settings, rows)], values=("is_correct",), metadata=("matched",))
 
 
-KIND = Kind(
+KIND = BatchScorerKind(
     settings=Regex,
-    function=regex,
+    score=regex,
     values=("is_correct",),
     metadata=("matched",),
     ranges={"is_correct": SHARE},

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import orjson
 from pydantic import Field, field_validator
 
-from assay.registry import Kind
+from assay.registry import BatchScorerKind
 from assay.scorers.common import SHARE, STAGE, RowFailureError, TextScorer, replies, row_by_row
 from assay.scorers.pattern import compiled, matchable
 from assay.templates import has_placeholder, values
@@ -165,9 +165,9 @@ _LINEAR = {
     "additionalProperties": _additional_properties,
 }
 
-KIND = Kind(
+KIND = BatchScorerKind(
     settings=JsonSchema,
-    function=json_schema,
+    score=json_schema,
     values=("is_correct",),
     metadata=("problem",),
     ranges={"is_correct": SHARE},

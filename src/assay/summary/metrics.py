@@ -164,7 +164,7 @@ def _table(basis: MetricInputs, slot: int, scorer: LoadedScorer) -> tuple[Table,
         fields |= {f"{name}{UNBIASED}" for name in fields}
     labels = {label for settings in specs for label in labels_of(settings)}
     unlabelled = dict.fromkeys(labels, 0)
-    whole = any(metric.kind.code for metric in scorer.metrics)
+    whole = any(metric.kind.runs_code for metric in scorer.metrics)
     builder = TableBuilder(fields, labels, ranges=ranges_of(scorer.kind.ranges, trials), whole=whole)
     known = scorer.kind.values
     metadata = trials is None and (whole or known is None or not fields <= set(known))

@@ -9,8 +9,7 @@ from typing import Any
 import orjson
 
 from assay.errors import SpecError
-from assay.interop.numbers import as_number
-from assay.registry import Registry
+from assay.registry import MetricKind, PerSample, Registry
 from assay.results.rules import find_addresses, one_address
 from assay.spec.nearest import listing
 from assay.store import runs
@@ -38,25 +37,31 @@ class SampleMean:
 
 
 def sample_means(store: Store, record: RunRecord, registry: Registry) -> dict[str, SampleMean]:
-    """The numbers of a run that are means over samples, by address: `mean`, `weighted_average`, accuracies."""
+    """The numbers of a run that are means over samples, by address: those of metrics that have `per_sample`."""
     spec = orjson.loads(record.spec)
     stored: dict[str, list[tuple[str, str, list[str]]]] = {}
-    for scorer, metric, kind, document in runs.metric_documents(store, record.no):
+    for scorer, metric, type_name, document in runs.metric_documents(store, record.no):
         names = list(orjson.loads(document)["values"])
-        stored.setdefault(scorer, []).append((metric, kind, names))
+        stored.setdefault(scorer, []).append((metric, type_name, names))
     found: dict[str, SampleMean] = {}
     for key, node in _scorers(spec):
         entries = _metric_entries(node, registry)
         metrics = stored.get(key, [])
-        for place, (metric, kind, names) in enumerate(metrics):
-            entry = entries[place] if len(entries) == len(metrics) else None
-            if entry is None and kind == "mean":
-                entry = {"type": "mean", "field": names[0].removesuffix("_mean")}
-            name = next((n for n in names if n == "accuracy"), None) if kind in _ACCURACIES else names[0]
-            if entry is None or name is None or kind not in _READERS:
+        for place, (metric, type_name, names) in enumerate(metrics):
+            # a metric of a plug-in that is absent cannot be read: nobody knows how a sample enters it
+            kind = registry.metrics.get(type_name)
+            if kind is None or kind.per_sample is None:
                 continue
-            address = f"{key}/{metric}/{name}"
-            found[address] = _measure(address, key, kind, entry, node, registry)
+            entry = entries[place] if len(entries) == len(metrics) else _entry_by_value_name(kind, names[0])
+            if entry is None:
+                continue
+            # not validated again: what was valid in the run may be refused today
+            settings: Any = kind.settings.model_construct(**entry)
+            per_sample = kind.per_sample(settings)
+            name = names[0] if per_sample.value is None else per_sample.value
+            if name in names:
+                address = f"{key}/{metric}/{name}"
+                found[address] = _measure(address, key, per_sample, entry, node, registry)
     return found
 
 
@@ -132,67 +137,41 @@ def _metric_entries(node: Mapping[str, Any], registry: Registry) -> list[Mapping
 
 
 def _measure(
-    address: str, scorer: str, kind: str, entry: Mapping[str, Any], node: Mapping[str, Any], registry: Registry
+    address: str,
+    scorer: str,
+    per_sample: PerSample,
+    entry: Mapping[str, Any],
+    node: Mapping[str, Any],
+    registry: Registry,
 ) -> SampleMean:
-    fields, read, bounds = _READERS[kind](entry)
-    if bounds is None and node.get("type") in registry.scorers:
-        bounds = registry.scorers[node["type"]].ranges.get(fields[0])
+    bounds = per_sample.bounds
+    if per_sample.is_field and node.get("type") in registry.scorers:
+        bounds = registry.scorers[node["type"]].ranges.get(per_sample.fields[0])
     return SampleMean(
         address=address,
         scorer=scorer,
-        read=read,
-        fields=fields,
+        read=per_sample.read,
+        fields=per_sample.fields,
         bounds=bounds,
         group_by=entry.get("group_by"),
         cluster_by=entry.get("cluster_by"),
         headline=node.get("purpose", "score") == "score",
-        labels=_labels(entry, node),
+        labels=per_sample.labels or _judge_labels(node),
     )
 
 
-def _labels(entry: Mapping[str, Any], node: Mapping[str, Any]) -> dict[str, float]:
-    """What labels are worth: by the weights of the metric, or as those that a judge may call correct or not."""
-    weights = {str(label): float(weight) for label, weight in (entry.get("weights") or {}).items()}
+def _entry_by_value_name(kind: MetricKind, name: str) -> dict[str, Any] | None:
+    """The settings of a metric that only its value's name tells of; None when they need more than a field."""
+    required = {n for n, f in kind.settings.model_fields.items() if f.is_required()}
+    if required != {"type", "field"}:
+        return None
+    return {"type": kind.name, "field": name.removesuffix(f"_{kind.name}")}
+
+
+def _judge_labels(node: Mapping[str, Any]) -> dict[str, float]:
+    """What the labels of a judge are worth: 1 for those that mean correct, 0 for those that mean incorrect."""
     sides = ((1.0, node.get("correct_labels")), (0.0, node.get("incorrect_labels")))
-    return weights or {str(label): worth for worth, labels in sides for label in labels or ()}
-
-
-_Reader = tuple[tuple[str, ...], Read, tuple[float, float] | None]
-
-
-def _mean(entry: Mapping[str, Any]) -> _Reader:
-    name = str(entry["field"])
-    return (name,), lambda score: as_number(score.get(name)), None
-
-
-def _weighted(entry: Mapping[str, Any]) -> _Reader:
-    name, weights = str(entry["field"]), entry["weights"]
-
-    def read(score: Mapping[str, Any]) -> float | None:
-        return as_number(weights.get(str(score[name]))) if score.get(name) is not None else None
-
-    return (name,), read, (min(weights.values()), max(weights.values()))
-
-
-def _accuracy(entry: Mapping[str, Any]) -> _Reader:
-    truth, said = str(entry["field_gt"]), str(entry["field_pred"])
-    known = entry.get("labels") or [entry[n] for n in ("negative_answer", "positive_answer") if n in entry]
-
-    def read(score: Mapping[str, Any]) -> float | None:
-        pair = [score.get(truth), score.get(said)]
-        if None in pair or (known and not {str(each) for each in pair} <= set(map(str, known))):
-            return None
-        return 1.0 if str(pair[0]) == str(pair[1]) else 0.0
-
-    return (truth, said), read, (0.0, 1.0)
-
-
-_ACCURACIES = ("binary-classification", "multiclass-classification")
-_READERS: dict[str, Callable[[Mapping[str, Any]], _Reader]] = {
-    "mean": _mean,
-    "weighted_average": _weighted,
-    **dict.fromkeys(_ACCURACIES, _accuracy),
-}
+    return {str(label): worth for worth, labels in sides for label in labels or ()}
 
 
 def answer_columns(record: RunRecord) -> set[str]:

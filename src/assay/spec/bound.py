@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import Place, Problem
-from assay.registry import MetricKind, ScorerKind, SolverKind, SourceKind
+from assay.registry import MetricKind, PerSample, ScorerKind, SolverKind, SourceKind
 from assay.spec.code import EvidenceCode
 from assay.spec.document import Document
 from assay.spec.fields import MetricSpec, ScorerSpec, SolverSpec, SourceSpec
@@ -24,6 +24,11 @@ class LoadedMetric:
     key: str
     kind: MetricKind
     settings: MetricSpec
+
+    @property
+    def per_sample(self) -> PerSample | None:
+        """How one sample enters the metric; None when the metric is no mean over samples."""
+        return None if self.kind.per_sample is None else self.kind.per_sample(self.settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -111,8 +111,11 @@ def _said(stored: Iterator[evidence.StoredSample], slot: int) -> Iterator[Said]:
 
 def _with_bounds(result: MetricResult, metric: LoadedMetric, scorer: LoadedScorer, n_failed: int) -> MetricResult:
     """Where a mean would lie if every failed sample had the least, or the greatest, value that there is."""
-    span = scorer.kind.ranges.get(str(getattr(metric.settings, "field", "")))
-    if span is None or metric.kind.name != "mean" or not n_failed:
+    per_sample = metric.per_sample
+    if per_sample is None or not per_sample.is_field or not n_failed:
+        return result
+    span = scorer.kind.ranges.get(per_sample.fields[0])
+    if span is None:
         return result
     bounds = {}
     for name, value in result.values.items():

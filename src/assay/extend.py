@@ -16,6 +16,7 @@ from pydantic import create_model
 from assay.errors import SpecError
 from assay.metrics.columns import FieldMetric, numbers
 from assay.metrics.context import Context
+from assay.metrics.sample_function import SampleFunction, number_in_range
 from assay.metrics.table import Table
 from assay.registry import BatchScorerKind, MetricKind
 from assay.scorers.common import ReplyScorer, replies
@@ -82,16 +83,27 @@ def metric(function: Function) -> MetricKind: ...
 
 
 @overload
-def metric(*, name: str | None = None) -> Callable[[Function], MetricKind]: ...
+def metric(
+    *, name: str | None = None, per_sample: bool = False, range: tuple[float, float] | None = None
+) -> Callable[[Function], MetricKind]: ...
 
 
 def metric(
-    function: Function | None = None, *, name: str | None = None
+    function: Function | None = None,
+    *,
+    name: str | None = None,
+    per_sample: bool = False,
+    range: tuple[float, float] | None = None,  # noqa: A002 - the user's word for it
 ) -> MetricKind | Callable[[Function], MetricKind]:
     """A metric from a function of all values of a field; `type: <its name>` with `field` names it.
 
     The first parameter is the list of numbers; others need a default and are settings. The function returns a number,
     several by name, or None where it is undefined. Its values have no interval.
+
+    With `per_sample` the first parameter is the value of one sample, a number, or text if it is annotated as `str`.
+    The metric is the mean of what the function returns, with the interval of a mean, and runs can be compared by it
+    sample by sample; `range` says between which bounds the returned numbers lie. A sample for which the function
+    returns None, raises, or leaves the range is excluded and counted.
 
     >>> @metric
     ... def width(values: list[float]) -> float:
@@ -99,6 +111,12 @@ def metric(
     ...     return max(values) - min(values)
     >>> width.name
     'width'
+    >>> @metric(per_sample=True, range=(0, 1))
+    ... def reaches(value: float, threshold: float = 0.5) -> float:
+    ...     "The share of samples whose value reaches the threshold."
+    ...     return float(value >= threshold)
+    >>> reaches.per_sample is not None
+    True
     """
 
     def made(given: Function) -> MetricKind:
@@ -106,7 +124,14 @@ def metric(
         first, *_ = [*_parameters(given), ""]
         if not first:
             raise SpecError(f"the metric {called} takes no values: its first parameter is the list of numbers")
+        if not isinstance(per_sample, bool):
+            raise SpecError(f"{called}: per_sample is True or False: the decorated function itself takes one value")
+        if range is not None and not per_sample:
+            raise SpecError(f"{called}: a range is for the numbers of single samples; add per_sample=True")
         settings = _settings(given, called, FieldMetric, [first])
+        if per_sample:
+            one = SampleFunction(given, text=get_type_hints(given).get(first) is str, bounds=_span(called, range))
+            return MetricKind(settings=settings, compute=one.mean, per_sample=one.per_sample)
         return MetricKind(
             settings=settings, compute=lambda settings, table, context: _measured(given, settings, table, context)
         )
@@ -222,16 +247,8 @@ def _by_name(found: Any, expected: Expected) -> dict[str, float | str]:
             raise ValueError(f'gave a value "{name}", but only {", ".join(names)} are declared')
         if value is None:
             continue
-        made[name] = value if isinstance(value, str) else _number(name, float(value), expected.span)
+        made[name] = value if isinstance(value, str) else number_in_range(name, value, expected.span)
     return made
-
-
-def _number(name: str, value: float, span: tuple[float, float] | None) -> float:
-    if not math.isfinite(value):
-        raise ValueError(f'the value "{name}" is {value}')
-    if span is not None and not span[0] <= value <= span[1]:
-        raise ValueError(f'the value "{name}" is {value:g}, outside its range from {span[0]:g} to {span[1]:g}')
-    return value
 
 
 def _measured(function: Function, settings: Any, table: Table, context: Context) -> MetricResult:

@@ -33,7 +33,7 @@ def bleu(settings: Bleu, rows: Rows) -> ScoreColumns:
         return {"bleu_score": score, "answer_gt": truth, "answer_pred": text}
 
     columns = [texts(settings.ground_truth, rows, stage=STAGE), looked_at(settings, rows)]
-    return row_by_row(one, columns, values=KIND.values or (), metadata=KIND.metadata)
+    return row_by_row(KIND, one, columns)
 
 
 KIND = BatchScorerKind(

@@ -17,15 +17,6 @@ from assay.spec.fields import ColumnName, Template
 from assay.templates import has_placeholder, is_constant, lists, texts
 from assay.types import Column, Failure, Rows, ScoreColumns
 
-_METADATA = (
-    "completion_validity",
-    "predicted_choice",
-    "ground_truth_choice",
-    "choices",
-    "readers",
-    "disputed",
-)
-
 
 def _template_or_list(given: Any) -> Any:
     if given is None or isinstance(given, str):
@@ -118,10 +109,9 @@ def string_equals_mcqa(settings: StringEqualsMcqa, rows: Rows) -> ScoreColumns:
         options = lists(settings.choice_texts, rows, stage=STAGE)
     one = _by_consensus if settings.answer_extraction == "consensus" else _by_letter
     return row_by_row(
+        KIND,
         lambda answer, truth, known, given: one(answer, _right(truth, known), known, _options(known, given)),
         [Column(values=answers), truths, choices, options],
-        values=("is_correct",),
-        metadata=_METADATA,
     )
 
 
@@ -133,8 +123,9 @@ def _by_first_character(answers: list[str], truths: Column, choices: Column) -> 
             failures[place] = _not_a_choice(truth, known).failure
     first = [answer[:1] for answer in answers]
     return score_columns(
-        {"is_correct": [1.0 if a == b else 0.0 for a, b in zip(first, truths.values, strict=True)]},
+        KIND,
         {
+            "is_correct": [1.0 if a == b else 0.0 for a, b in zip(first, truths.values, strict=True)],
             "completion_validity": [
                 "VALID" if known and letter in known else "INVALID"
                 for letter, known in zip(first, choices.values, strict=True)
@@ -236,7 +227,14 @@ KIND = BatchScorerKind(
     settings=StringEqualsMcqa,
     score=string_equals_mcqa,
     values=("is_correct",),
-    metadata=_METADATA,
+    metadata=(
+        "completion_validity",
+        "predicted_choice",
+        "ground_truth_choice",
+        "choices",
+        "readers",
+        "disputed",
+    ),
     ranges={"is_correct": SHARE},
     detail=disputes,
 )

@@ -38,7 +38,7 @@ def contains(settings: Contains, rows: Rows) -> ScoreColumns:
         return {"is_correct": 1.0 if found else 0.0, "substring": substring}
 
     columns = [texts(settings.substring, rows, stage=STAGE), looked_at(settings, rows)]
-    return row_by_row(one, columns, values=("is_correct",), metadata=("substring",))
+    return row_by_row(KIND, one, columns)
 
 
 KIND = BatchScorerKind(

@@ -44,8 +44,12 @@ def string_equals(settings: StringEquals, rows: Rows) -> ScoreColumns:
         left = [even(text or "") for text in left]
         right = [even(text or "") for text in right]
     return score_columns(
-        {"is_correct": [1.0 if a == b else 0.0 for a, b in zip(left, right, strict=True)]},
-        {"answer_gt": truth.values, "answer_pred": found.values},
+        KIND,
+        {
+            "is_correct": [1.0 if a == b else 0.0 for a, b in zip(left, right, strict=True)],
+            "answer_gt": truth.values,
+            "answer_pred": found.values,
+        },
         failures,
     )
 

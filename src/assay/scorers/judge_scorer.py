@@ -9,7 +9,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from assay.judging.response_format import score_form
 from assay.registry import JudgeScorerKind
-from assay.scorers.common import SHARE
+from assay.scorers.common import SHARE, score_of
 from assay.scorers.judge import JudgeScorerSpec, beside, judged
 from assay.types import Ask, Failure, Rows, Score
 
@@ -40,11 +40,8 @@ async def judge_scale(settings: JudgeScale, rows: Rows, ask: Ask) -> Score | Fai
     verdict = await judged(settings, rows, ask, score_form(low, high))
     if isinstance(verdict, Failure):
         return verdict
-    return Score(
-        scorer=settings.type,
-        values={"score": (verdict.value - low) / (high - low)},
-        metadata={"raw_score": verdict.value, **beside(verdict)},
-    )
+    share = (verdict.value - low) / (high - low)
+    return score_of(KIND, {"score": share, "raw_score": verdict.value, **beside(verdict)})
 
 
 KIND = JudgeScorerKind(

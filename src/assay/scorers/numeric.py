@@ -18,7 +18,6 @@ from assay.types import Rows, ScoreColumns
 
 # a reply may hold a number of any size: its difference must not overflow
 _WIDE = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
-_METADATA = ("answer_gt", "answer_pred", "number_found")
 
 
 class NumericEquals(TextScorer):
@@ -58,7 +57,7 @@ def numeric_equals(settings: NumericEquals, rows: Rows) -> ScoreColumns:
         }
 
     columns = [texts(settings.ground_truth, rows, stage=STAGE), looked_at(settings, rows)]
-    return row_by_row(one, columns, values=("is_correct",), metadata=_METADATA)
+    return row_by_row(KIND, one, columns)
 
 
 def _marked(text: str, pattern: str | None) -> str | None:
@@ -80,6 +79,6 @@ KIND = BatchScorerKind(
     settings=NumericEquals,
     score=numeric_equals,
     values=("is_correct",),
-    metadata=_METADATA,
+    metadata=("answer_gt", "answer_pred", "number_found"),
     ranges={"is_correct": SHARE},
 )

@@ -36,7 +36,7 @@ def regex(settings: Regex, rows: Rows) -> ScoreColumns:
         found = search(matchable(text))
         return {"is_correct": 1.0 if found else 0.0, "matched": found[0] if found else None}
 
-    return row_by_row(one, [looked_at(settings, rows)], values=("is_correct",), metadata=("matched",))
+    return row_by_row(KIND, one, [looked_at(settings, rows)])
 
 
 KIND = BatchScorerKind(

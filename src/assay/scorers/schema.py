@@ -58,7 +58,7 @@ def json_schema(settings: JsonSchema, rows: Rows) -> ScoreColumns:
         column = Column(values=replies(settings, rows))
     else:
         column = values(settings.value, rows, stage=STAGE)
-    return row_by_row(one, [column], values=("is_correct",), metadata=("problem",))
+    return row_by_row(KIND, one, [column])
 
 
 def _check_schema(schema: Any) -> None:

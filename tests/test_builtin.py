@@ -4,7 +4,7 @@ import pytest
 
 from assay.builtin import registry
 from assay.errors import SpecError
-from assay.registry import Kind, KindTable
+from assay.registry import KindTable, ScorerKind
 
 PLUGIN = '''
 from typing import Literal
@@ -57,11 +57,11 @@ def test_every_kind_has_a_name_and_a_sentence():
 
 
 def test_a_name_can_be_taken_only_once():
-    shelf = KindTable("scorer")
+    shelf = KindTable(ScorerKind)
     kind = next(iter(registry(plugins=False).scorers.values()))
     shelf.add(kind)
     with pytest.raises(SpecError, match="already a scorer named"):
-        shelf.add(Kind(settings=kind.settings, function=kind.function))
+        shelf.add(kind)
 
 
 def test_a_plug_in_adds_a_scorer_that_files_can_name(project, tmp_path):

@@ -1,10 +1,15 @@
 """Scorers and metrics from functions: settings from parameters, failures that stay failures."""
 
+import re
+from pathlib import Path
+
+import click
 import pytest
 
 import assay
+from assay.cli.main import COMMANDS, cli
 from assay.errors import SpecError
-from assay.registry import Kind
+from assay.registry import ScorerKind
 
 PLUGIN = """
 import assay
@@ -95,7 +100,7 @@ def test_a_missing_or_unknown_setting_is_found_before_the_run(plugged):
 
 def test_a_name_of_ones_own():
     kind = assay.scorer(name="loud")(lambda answer: 1.0)
-    assert isinstance(kind, Kind)
+    assert isinstance(kind, ScorerKind)
     assert (kind.name, kind.summary) == ("loud", "A scorer of your own.")
     assert assay.metric(name="most")(lambda values: max(values)).name == "most"
 
@@ -148,3 +153,75 @@ def test_text_of_one_sample_leaves_its_metric_undefined_and_all_other_numbers_st
     assert value["reason"] == 'the field "mixed" must be a number, but in sample 2 it is the text "many"'
     again = plugged.assay("show", "--json")
     assert again.json["scorers"][2]["metrics"][0]["values"]["mixed"] == value
+
+
+def test_a_metric_takes_a_range_only_of_single_samples_and_says_whether_it_has_them():
+    with pytest.raises(SpecError, match="add per_sample=True"):
+        assay.metric(range=(0, 1))(lambda values: 1.0)
+    with pytest.raises(SpecError, match="per_sample is True or False"):
+        assay.metric(per_sample=lambda value: value)(lambda values: 1.0)
+    with pytest.raises(SpecError, match="from the least value to the greatest"):
+        assay.metric(per_sample=True, range=(1, 0))(lambda value: 1.0)
+    assert assay.metric(lambda values: 1.0).per_sample is None
+
+
+PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
+
+
+@pytest.fixture
+def lengths(project):
+    """Two runs of the page's example of a metric that can be compared; gives their ids."""
+    blocks = re.findall(r"^```(?:python|yaml)\n# (\S+)\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    for name, text in blocks:
+        project.write(name, text)
+
+    def run(long):
+        replies = ["one two three four" if i < long else "one two" for i in range(40)]
+        project.write("replies.jsonl", [{"sample_id": str(i), "reply": reply} for i, reply in enumerate(replies)])
+        shown = project.assay("run", "task.yaml", "--plugin", "lengths", "--json", "-q")
+        assert shown.code == 0, shown.err
+        return shown.json
+
+    return project, run(4), run(20)
+
+
+def test_a_metric_of_single_samples_has_an_interval_and_can_be_compared_and_gated(lengths):
+    project, before, after = lengths
+    value = after["scorers"][0]["metrics"][0]["values"]["words_within"]
+    assert (value["value"], value["n"], value["method"]) == (0.5, 40, "wilson")
+    assert 0.3 < value["low"] < 0.5 < value["high"] < 0.7
+    runs = before["run"], after["run"]
+    compared = project.assay("compare", *runs, "--metric", "words_within", "--plugin", "lengths", "--json")
+    assert compared.code == 1, compared.err
+    (number,) = compared.json["comparisons"]
+    assert (number["metric"], number["n"], number["verdict"]) == ("words/within/words_within", 40, "worse")
+    assert (number["difference"]["value"], number["difference"]["method"]) == (pytest.approx(-0.4), "tango")
+    baseline = ("--baseline", before["run"], "--metric", "words_within", "--plugin", "lengths")
+    assert project.assay("gate", after["run"], *baseline, "--max-drop", "0.3").code == 1
+    assert project.assay("gate", after["run"], *baseline, "--max-drop", "0.5").code == 0
+
+
+def test_without_its_plug_in_a_metric_cannot_be_compared_and_its_stored_value_can_be_gated(lengths):
+    project, before, after = lengths
+    refused = project.assay("compare", before["run"], after["run"], "--metric", "words_within")
+    assert refused.code == 2
+    assert '"words_within" is there (words/within/words_within), but not as a mean of one number' in refused.err
+    assert project.assay("gate", after["run"], "--require", "words_within >= 0.5").code == 0
+
+
+def test_a_mean_over_the_field_of_an_absent_plug_in_scorer_can_be_compared(lengths):
+    project, before, after = lengths
+    compared = project.assay("compare", before["run"], after["run"], "--json")
+    assert compared.code == 0, compared.err
+    (number,) = compared.json["comparisons"]
+    assert (number["metric"], number["difference"]["value"]) == ("words/mean/words_mean", pytest.approx(0.8))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["run", "generate", "plan", "rescore", "check", "list", "compare", "gate", "calibrate", "audit", "power", "schema"],
+)
+def test_every_command_that_loads_kinds_takes_a_plug_in(name):
+    assert name in COMMANDS
+    command = cli.get_command(click.Context(cli), name)
+    assert any("--plugin" in parameter.opts for parameter in command.params)

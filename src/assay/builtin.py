@@ -14,10 +14,9 @@ from assay.datasets.kinds import KINDS as SOURCES
 from assay.datasets.synthesizers import KINDS as SYNTHESIZERS
 from assay.errors import SpecError
 from assay.metrics.kinds import KINDS as METRICS
-from assay.registry import Kind, KindTable, Registry
+from assay.registry import BaseKind, Registry
 from assay.scorers.kinds import KINDS as SCORERS
 from assay.solvers.kinds import KINDS as SOLVERS
-from assay.spec.fields import MetricSpec, ScorerSpec, SolverSpec
 
 PLUGINS = "assay.plugins"
 NAMED = "ASSAY_PLUGINS"
@@ -26,18 +25,15 @@ NAMED = "ASSAY_PLUGINS"
 
 def registry(*, plugins: bool = True) -> Registry:
     """Everything a file may name: what ships, then what plug-ins add."""
-    made = Registry()
-    for shelf, kinds in (
-        (made.sources, SOURCES),
-        (made.solvers, SOLVERS),
-        (made.scorers, SCORERS),
-        (made.metrics, METRICS),
-        (made.synthesizers, SYNTHESIZERS),
-    ):
-        shelf.add_all(kinds)
+    known = Registry()
+    known.sources.add_all(SOURCES)
+    known.solvers.add_all(SOLVERS)
+    known.scorers.add_all(SCORERS)
+    known.metrics.add_all(METRICS)
+    known.synthesizers.add_all(SYNTHESIZERS)
     if plugins:
-        add_plugins(made)
-    return made
+        add_plugins(known)
+    return known
 
 
 def add_plugins(known: Registry) -> None:
@@ -65,24 +61,17 @@ def _imported(name: str) -> ModuleType:
 
 def _take(known: Registry, plugin: Any) -> None:
     """Add what a plug-in offers: a function `register`, or the kinds that stand in its module."""
-    if isinstance(plugin, Kind):
-        _table_for(known, plugin).add(plugin)
+    if isinstance(plugin, BaseKind):
+        known.add(plugin)
         return
     if not isinstance(plugin, ModuleType):
         plugin(known)
         return
-    kinds = [value for value in vars(plugin).values() if isinstance(value, Kind)]
+    kinds = [value for value in vars(plugin).values() if isinstance(value, BaseKind)]
     if hasattr(plugin, "register"):
         plugin.register(known)
     elif not kinds:
         raise SpecError("it holds no scorer, no metric and no function register(registry)")
     else:
         for kind in kinds:
-            _table_for(known, kind).add(kind)
-
-
-def _table_for(known: Registry, kind: Kind) -> KindTable:
-    """Where a kind belongs, by its settings."""
-    shelves = ((ScorerSpec, known.scorers), (MetricSpec, known.metrics), (SolverSpec, known.solvers))
-    found = next((shelf for base, shelf in shelves if issubclass(kind.settings, base)), None)
-    return known.sources if found is None else found
+            known.add(kind)

@@ -1,4 +1,4 @@
-"""Scorers and metrics of your own: a function becomes a Kind that files can name.
+"""Scorers and metrics of your own: a function becomes a kind that files can name.
 
 Trusted code, unlike snippets in task files: it is installed or named by hand (`--plugin MODULE`) and runs in process.
 """
@@ -16,8 +16,9 @@ from pydantic import create_model
 from assay.errors import SpecError
 from assay.metrics.columns import FieldMetric, numbers
 from assay.metrics.context import Context
+from assay.metrics.sample_function import SampleFunction, number_in_range
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import BatchScorerKind, MetricKind
 from assay.scorers.common import ReplyScorer, replies
 from assay.spec.fields import ScorerSpec, Template
 from assay.stats.interval import no_interval
@@ -29,13 +30,13 @@ _PLAIN = (bool, int, float, list, dict)
 
 
 @overload
-def scorer(function: Function) -> Kind: ...
+def scorer(function: Function) -> BatchScorerKind: ...
 
 
 @overload
 def scorer(
     *, name: str | None = None, range: tuple[float, float] | None = None, fields: tuple[str, ...] | None = None
-) -> Callable[[Function], Kind]: ...
+) -> Callable[[Function], BatchScorerKind]: ...
 
 
 def scorer(
@@ -44,7 +45,7 @@ def scorer(
     name: str | None = None,
     range: tuple[float, float] | None = None,  # noqa: A002 - the user's word for it
     fields: tuple[str, ...] | None = None,
-) -> Kind | Callable[[Function], Kind]:
+) -> BatchScorerKind | Callable[[Function], BatchScorerKind]:
     """A scorer from a function of one sample; `type: <its name>` in a task file names it.
 
     A parameter `answer` is the model's reply, `sample` the row; any other text parameter is a template that the file
@@ -60,16 +61,16 @@ def scorer(
     ('shouts', ('shouts',))
     """
 
-    def made(given: Function) -> Kind:
+    def made(given: Function) -> BatchScorerKind:
         called = name or given.__name__
         names = fields or (called,)
         span = _span(called, range)
         provided = [each for each in _parameters(given) if each in ("answer", "sample")]
         base = _reply_scorer(names) if "answer" in provided else _scorer(names)
         settings = _settings(given, called, base, provided)
-        return Kind(
+        return BatchScorerKind(
             settings=settings,
-            function=lambda settings, rows: _scored(given, Expected(names, span), settings, rows),
+            score=lambda settings, rows: _scored(given, Expected(names, span), settings, rows),
             values=names,
             ranges={} if span is None else dict.fromkeys(names, span),
         )
@@ -78,18 +79,31 @@ def scorer(
 
 
 @overload
-def metric(function: Function) -> Kind: ...
+def metric(function: Function) -> MetricKind: ...
 
 
 @overload
-def metric(*, name: str | None = None) -> Callable[[Function], Kind]: ...
+def metric(
+    *, name: str | None = None, per_sample: bool = False, range: tuple[float, float] | None = None
+) -> Callable[[Function], MetricKind]: ...
 
 
-def metric(function: Function | None = None, *, name: str | None = None) -> Kind | Callable[[Function], Kind]:
+def metric(
+    function: Function | None = None,
+    *,
+    name: str | None = None,
+    per_sample: bool = False,
+    range: tuple[float, float] | None = None,  # noqa: A002 - the user's word for it
+) -> MetricKind | Callable[[Function], MetricKind]:
     """A metric from a function of all values of a field; `type: <its name>` with `field` names it.
 
     The first parameter is the list of numbers; others need a default and are settings. The function returns a number,
     several by name, or None where it is undefined. Its values have no interval.
+
+    With `per_sample` the first parameter is the value of one sample, a number, or text if it is annotated as `str`.
+    The metric is the mean of what the function returns, with the interval of a mean, and runs can be compared by it
+    sample by sample; `range` says between which bounds the returned numbers lie. A sample for which the function
+    returns None, raises, or leaves the range is excluded and counted.
 
     >>> @metric
     ... def width(values: list[float]) -> float:
@@ -97,16 +111,29 @@ def metric(function: Function | None = None, *, name: str | None = None) -> Kind
     ...     return max(values) - min(values)
     >>> width.name
     'width'
+    >>> @metric(per_sample=True, range=(0, 1))
+    ... def reaches(value: float, threshold: float = 0.5) -> float:
+    ...     "The share of samples whose value reaches the threshold."
+    ...     return float(value >= threshold)
+    >>> reaches.per_sample is not None
+    True
     """
 
-    def made(given: Function) -> Kind:
+    def made(given: Function) -> MetricKind:
         called = name or given.__name__
         first, *_ = [*_parameters(given), ""]
         if not first:
             raise SpecError(f"the metric {called} takes no values: its first parameter is the list of numbers")
+        if not isinstance(per_sample, bool):
+            raise SpecError(f"{called}: per_sample is True or False: the decorated function itself takes one value")
+        if range is not None and not per_sample:
+            raise SpecError(f"{called}: a range is for the numbers of single samples; add per_sample=True")
         settings = _settings(given, called, FieldMetric, [first])
-        return Kind(
-            settings=settings, function=lambda settings, table, context: _measured(given, settings, table, context)
+        if per_sample:
+            one = SampleFunction(given, text=get_type_hints(given).get(first) is str, bounds=_span(called, range))
+            return MetricKind(settings=settings, compute=one.mean, per_sample=one.per_sample)
+        return MetricKind(
+            settings=settings, compute=lambda settings, table, context: _measured(given, settings, table, context)
         )
 
     return made if function is None else made(function)
@@ -220,16 +247,8 @@ def _by_name(found: Any, expected: Expected) -> dict[str, float | str]:
             raise ValueError(f'gave a value "{name}", but only {", ".join(names)} are declared')
         if value is None:
             continue
-        made[name] = value if isinstance(value, str) else _number(name, float(value), expected.span)
+        made[name] = value if isinstance(value, str) else number_in_range(name, value, expected.span)
     return made
-
-
-def _number(name: str, value: float, span: tuple[float, float] | None) -> float:
-    if not math.isfinite(value):
-        raise ValueError(f'the value "{name}" is {value}')
-    if span is not None and not span[0] <= value <= span[1]:
-        raise ValueError(f'the value "{name}" is {value:g}, outside its range from {span[0]:g} to {span[1]:g}')
-    return value
 
 
 def _measured(function: Function, settings: Any, table: Table, context: Context) -> MetricResult:

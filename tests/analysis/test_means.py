@@ -84,6 +84,32 @@ def test_scorers_that_nobody_knows_any_more_and_other_metrics_are_passed_over(ma
     assert answer_columns(record) == {"reply"}
 
 
+def test_a_metric_of_a_plug_in_that_is_absent_is_passed_over_and_the_means_of_its_scorer_are_read(made):
+    task = {"definition": {"scorers": [{"type": "gone", "metrics": [{"type": "mine", "field": "v"}, MEAN]}]}}
+    store, record = made(task, ["x"], [("x", "mine", "mine", ["v_mine"]), ("x", "mean", "mean", ["v_mean"])])
+    (measure,) = sample_means(store, record, registry()).values()
+    assert (measure.address, measure.fields, measure.bounds) == ("x/mean/v_mean", ("v",), None)
+
+
+MEAN = {"type": "mean", "field": "v"}
+
+
+def test_an_accuracy_is_read_from_truth_and_prediction(made):
+    fields = {"field_gt": "t", "field_pred": "p"}
+    metrics = [
+        {"type": "binary-classification", "positive_answer": "yes", "negative_answer": "no", **fields},
+        {"type": "multiclass-classification", **fields},
+        {"type": "multiclass-classification", "labels": ["yes"], **fields},
+    ]
+    names = [("x", f"m{i}", metric["type"], ["accuracy", "f1"]) for i, metric in enumerate(metrics)]
+    store, record = made({"definition": {"scorers": [{"type": "gone", "metrics": metrics}]}}, ["x"], names)
+    measures = sample_means(store, record, registry())
+    assert list(measures) == ["x/m0/accuracy", "x/m1/accuracy", "x/m2/accuracy"]
+    pairs = [("yes", "yes"), ("yes", "no"), ("maybe", "maybe"), ("yes", None)]
+    read = [[measure.read({"t": truth, "p": said}) for truth, said in pairs] for measure in measures.values()]
+    assert read == [[1.0, 0.0, None, None], [1.0, 0.0, 1.0, None], [1.0, None, None, None]]
+
+
 @pytest.mark.parametrize(
     ("value", "number"), [(1, 1.0), (True, 1.0), (0.5, 0.5), ("1", None), (None, None), (float("inf"), None)]
 )

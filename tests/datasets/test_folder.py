@@ -9,7 +9,7 @@ from assay.errors import SpecError
 
 def _samples(folder, root=None, **more):
     settings = FolderSource(type="folder", directory_path="docs", **more)
-    return [s for b in KIND.function(settings, folder, root) for s in b.samples]
+    return [s for b in KIND.read(settings, folder, root) for s in b.samples]
 
 
 def test_every_file_below_is_a_sample_sorted_by_its_path(write, tmp_path):

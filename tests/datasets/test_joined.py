@@ -10,7 +10,7 @@ from assay.errors import SpecError
 def rows_of(tmp_path, **parts):
     opened = [(name, lambda rows=rows: in_batches(rows, "rows")) for name, rows in parts.items()]
     kind = joined(opened)
-    return list(kind.function(JoinedSource(), tmp_path))
+    return list(kind.read(JoinedSource(), tmp_path))
 
 
 def test_a_sample_holds_one_row_of_every_dataset(tmp_path):

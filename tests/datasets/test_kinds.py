@@ -7,11 +7,11 @@ import yaml
 
 from assay.datasets.absent import AbsentSource
 from assay.datasets.kinds import KINDS
-from assay.registry import KindTable
+from assay.registry import KindTable, SourceKind
 
 
 def test_every_source_has_its_own_name_and_a_summary():
-    shelf = KindTable("dataset source")
+    shelf = KindTable(SourceKind)
     for kind in KINDS:
         shelf.add(kind)
         assert kind.summary.endswith((".", "one."))

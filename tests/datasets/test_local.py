@@ -7,7 +7,7 @@ from assay.errors import SpecError
 
 
 def _read(folder, name, root=None):
-    return [s for b in KIND.function(LocalSource(type="local", file_path=name), folder, root) for s in b.samples]
+    return [s for b in KIND.read(LocalSource(type="local", file_path=name), folder, root) for s in b.samples]
 
 
 @pytest.mark.parametrize(

@@ -24,8 +24,8 @@ from assay.spec import load_task
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-ELSEWHERE = {"scorers.md", "solvers.md", "datasets.md", "models.md", "generators.md", "evaluations.md"}
-"""Pages whose examples are loaded elsewhere: by the tests of their room, and run files below."""
+ELSEWHERE = {"scorers.md", "solvers.md", "datasets.md", "models.md", "generators.md", "evaluations.md", "extending.md"}
+"""Pages whose examples are loaded elsewhere: by the tests of their package, and run files below."""
 ROWS = [
     {"question": "Is ice cold?", "answer": "yes", "output": "yes", "reply": "yes"},
     {"question": "Is fire cold?", "answer": "no", "output": "yes", "reply": "yes"},
@@ -87,7 +87,7 @@ def test_every_task_in_the_docs_loads_and_runs(folder, page, text):
     (folder / "task.yaml").write_text(text)
     loaded = load_task(folder / "task.yaml", registry(), strict=True)
     assert loaded.problems == ()
-    asks = loaded.solver is not None and loaded.solver.kind.live
+    asks = loaded.solver is not None and loaded.solver.kind.asks_model
     options = Options(model="scripted/replies.jsonl" if asks else None, allow_code=page.name == "user-code.md")
     report, _ = run_file(folder / "task.yaml", options)
     assert (report.n_samples, report.n_failed) == (0 if loaded.evidence is not None else 2, 0)

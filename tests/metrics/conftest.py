@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
@@ -49,11 +47,9 @@ def measure(sandbox: Sandbox) -> Measure:
     ) -> MetricResult:
         kind = kinds[metric["type"]]
         spec = kind.settings.model_validate(dict(metric))
-        builder = TableBuilder(fields_of(spec).values(), labels_of(spec), ranges=ranges, whole=kind.code)
-        if kind.code:
-            kind = replace(kind, function=partial(kind.function, sandbox=sandbox))
+        builder = TableBuilder(fields_of(spec).values(), labels_of(spec), ranges=ranges, whole=kind.runs_code)
         if rows:
             builder.add(rows, metadata or [{}] * len(rows), labels, clusters)
-        return compute(kind, spec, builder.build(), seed=5, address="scorer/metric", level=level)
+        return compute(kind.with_sandbox(sandbox), spec, builder.build(), seed=5, address="scorer/metric", level=level)
 
     return run

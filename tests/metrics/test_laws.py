@@ -101,6 +101,28 @@ def test_five_copies_of_each_row_with_its_cluster_leave_every_interval(
             assert bound is None or other == pytest.approx(bound, abs=1e-12)
 
 
+MEANS = {kind.name: kind for kind in KINDS if kind.per_sample is not None}
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case["type"] in MEANS], ids=lambda case: case["type"])
+def test_a_metric_with_a_number_per_sample_is_the_mean_of_those_numbers(case: dict[str, Any], measure: Measure) -> None:
+    kind = MEANS[case["type"]]
+    assert kind.per_sample is not None
+    per_sample = kind.per_sample(kind.settings.model_validate(case))
+    rows: Rows = [*some_rows(), *(dict.fromkeys(row) for row in some_rows(1))]
+    result = measure(case, rows)
+    value = next(iter(result.values.values())) if per_sample.value is None else result.values[per_sample.value]
+    numbers = [number for row in rows if (number := per_sample.read(row)) is not None]
+    assert (value.value, value.n) == (pytest.approx(np.mean(numbers)), len(numbers))
+    assert set(per_sample.fields) <= set(rows[0])
+    low, high = per_sample.bounds or (-math.inf, math.inf)
+    assert all(low <= number <= high for number in numbers)
+
+
+def test_the_metrics_that_are_means_over_samples() -> None:
+    assert set(MEANS) == {"mean", "weighted_average", "binary-classification", "multiclass-classification"}
+
+
 @pytest.mark.parametrize("case", CASES, ids=list(METRICS))
 def test_nothing_scored_is_undefined_never_0(case: dict[str, Any], measure: Measure) -> None:
     found = measure(case, [])

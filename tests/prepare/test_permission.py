@@ -62,8 +62,7 @@ def test_kinds_that_are_code_are_bound_to_the_sandbox_and_others_are_not(loaded)
     task = loaded()
     with with_sandbox(task, CodeOptions(trust_code=True)) as ready:
         code, plain = ready.scorers
-        assert "sandbox" in code.kind.function.keywords
-        assert "sandbox" in code.metrics[0].kind.function.keywords
+        assert code.kind.score.sandbox is code.metrics[0].kind.compute.sandbox is not None
         assert plain.kind is task.scorers[1].kind
 
 

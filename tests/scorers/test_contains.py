@@ -18,15 +18,13 @@ from assay.scorers.contains import KIND, Contains
 )
 def test_a_substring_is_found_or_not(make_rows, substring, reply, sensitive, score):
     settings = Contains(type="contains", substring="{{ sample.s }}", case_sensitive=sensitive)
-    scored = KIND.function(settings, make_rows([reply], {"s": [substring]}))
+    scored = KIND.score(settings, make_rows([reply], {"s": [substring]}))
     assert scored.values == {"is_correct": [score]}
     assert scored.metadata == {"substring": [substring]}
 
 
 def test_an_empty_substring_is_no_test_and_so_a_failure(make_rows):
-    scored = KIND.function(
-        Contains(type="contains", substring="{{ sample.s }}"), make_rows(["a", "a"], {"s": ["", "a"]})
-    )
+    scored = KIND.score(Contains(type="contains", substring="{{ sample.s }}"), make_rows(["a", "a"], {"s": ["", "a"]}))
     assert scored.values["is_correct"] == [None, 1.0]
     assert "empty" in scored.failures[0].detail
     with pytest.raises(ValidationError, match="the substring is empty"):

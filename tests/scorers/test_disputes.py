@@ -43,7 +43,7 @@ def test_stored_scores_and_failures_give_the_report_of_a_run(make_rows):
         answer_extraction="consensus",
     )
     rows = make_rows(["B", "A) Rome\nThe answer is B.", "no idea"], {"gt": ["B", "B", "A"]})
-    scored = KIND.function(settings, rows)
+    scored = KIND.score(settings, rows)
     kept = []
     for place, sample_id in enumerate(rows.ids):
         if place in scored.failures:

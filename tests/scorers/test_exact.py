@@ -27,7 +27,7 @@ def _settings(**more):
     ],
 )
 def test_equality_is_exact(make_rows, truth, reply, score):
-    scored = KIND.function(_settings(), make_rows([reply], {"gt": [truth]}))
+    scored = KIND.score(_settings(), make_rows([reply], {"gt": [truth]}))
     assert scored.values == {"is_correct": [score]}
     assert scored.metadata == {"answer_gt": [str(truth)], "answer_pred": [reply]}
     assert scored.failures == {}
@@ -46,24 +46,24 @@ def test_equality_is_exact(make_rows, truth, reply, score):
 )
 def test_normalize_evens_out_what_it_names_and_keeps_the_texts(make_rows, steps, truth, reply):
     rows = make_rows([reply], {"gt": [truth]})
-    scored = KIND.function(_settings(normalize=steps), rows)
+    scored = KIND.score(_settings(normalize=steps), rows)
     assert scored.values["is_correct"] == [1.0]
     assert scored.metadata["answer_pred"] == [reply]
-    assert KIND.function(_settings(), rows).values["is_correct"] == [0.0]
+    assert KIND.score(_settings(), rows).values["is_correct"] == [0.0]
 
 
 def test_value_is_looked_at_in_place_of_the_reply(make_rows):
     settings = _settings(value="{{ sample.other }}")
-    assert KIND.function(settings, make_rows(None, {"gt": ["x"], "other": ["x"]})).values["is_correct"] == [1.0]
+    assert KIND.score(settings, make_rows(None, {"gt": ["x"], "other": ["x"]})).values["is_correct"] == [1.0]
     whole = _settings(value="{{ solver_output.output }}!", ground_truth="a!")
-    assert KIND.function(whole, make_rows(["a"])).values["is_correct"] == [1.0]
+    assert KIND.score(whole, make_rows(["a"])).values["is_correct"] == [1.0]
 
 
 def test_a_row_without_its_ground_truth_is_a_failure_and_never_a_zero(make_rows):
     rows = make_rows(["x", "x"], {"gt": ["x", "x"]})
     del rows.samples[0]["gt"]
     for steps in ([], ["strip"]):
-        scored = KIND.function(_settings(normalize=steps), rows)
+        scored = KIND.score(_settings(normalize=steps), rows)
         assert scored.values["is_correct"] == [None, 1.0]
         assert scored.metadata["answer_gt"] == [None, "x"]
         assert {place: f.kind for place, f in scored.failures.items()} == {0: "missing_field"}
@@ -72,7 +72,7 @@ def test_a_row_without_its_ground_truth_is_a_failure_and_never_a_zero(make_rows)
 
 def test_a_task_without_solver_and_value_is_an_error_that_says_so(make_rows):
     with pytest.raises(SpecError, match="no solver"):
-        KIND.function(_settings(), make_rows(None, {"gt": ["x"]}))
+        KIND.score(_settings(), make_rows(None, {"gt": ["x"]}))
 
 
 @pytest.mark.parametrize(

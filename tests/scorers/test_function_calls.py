@@ -24,7 +24,7 @@ def _call(name, arguments="{}"):
 
 def _score(make_rows, required, calls, **more):
     settings = FunctionCallCoverage(type="function_call_coverage", function_calls=required, **more)
-    return KIND.function(settings, make_rows(["done"], {"r": [["f"]]}, traces=[calls]))
+    return KIND.score(settings, make_rows(["done"], {"r": [["f"]]}, traces=[calls]))
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_the_required_calls_may_come_from_the_sample(make_rows):
 
 def test_a_plain_reply_has_called_nothing(make_rows):
     settings = FunctionCallCoverage(type="function_call_coverage", function_calls=["f"])
-    assert KIND.function(settings, make_rows(["done"])).values["required_calls_coverage"] == [0.0]
+    assert KIND.score(settings, make_rows(["done"])).values["required_calls_coverage"] == [0.0]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_a_wrong_entry_is_an_error_of_the_file_when_fixed_and_of_the_sample_when
     with pytest.raises(ValidationError, match="entry 1|the arguments of entry 1"):
         FunctionCallCoverage(type="function_call_coverage", function_calls=[entry])
     settings = FunctionCallCoverage(type="function_call_coverage", function_calls="{{ sample.r }}")
-    scored = KIND.function(settings, make_rows(["x"], {"r": [[entry]]}))
+    scored = KIND.score(settings, make_rows(["x"], {"r": [[entry]]}))
     assert scored.failures[0].kind == "parse"
 
 

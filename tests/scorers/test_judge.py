@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from assay.judging.response_format import choice_form
-from assay.scorers.judge import JudgeScorer, distinct, judged
+from assay.scorers.judge import JudgeScorerSpec, distinct, judged
 from assay.types import Failure, Reply, Rows, Sampling, Trace
 
 FORM = choice_form(("yes", "no"))
@@ -32,7 +32,7 @@ def _asked(rows, **settings):
         requests.append((request, model))
         return Reply(text="yes")
 
-    spec = JudgeScorer.model_validate({"type": "judge", "model_key": "j", "user_prompt": "Polite?", **settings})
+    spec = JudgeScorerSpec.model_validate({"type": "judge", "model_key": "j", "user_prompt": "Polite?", **settings})
     outcome = asyncio.run(judged(spec, rows, ask, FORM))
     return outcome, requests
 

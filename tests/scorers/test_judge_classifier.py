@@ -29,7 +29,7 @@ def _judged(*replies, sample=None, **more):
         return Reply(text=left.pop(0))
 
     rows = Rows(positions=[0], ids=["0"], samples=[sample or {}], answers=["Hi."])
-    return asyncio.run(KIND.function(_settings(**more), rows, ask))
+    return asyncio.run(KIND.score(_settings(**more), rows, ask))
 
 
 @pytest.mark.parametrize(

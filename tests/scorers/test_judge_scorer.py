@@ -25,7 +25,7 @@ def _judged(*replies, **more):
     async def ask(request, model=None):
         return Reply(text=left.pop(0))
 
-    return asyncio.run(KIND.function(_settings(**more), ROWS, ask))
+    return asyncio.run(KIND.score(_settings(**more), ROWS, ask))
 
 
 @pytest.mark.parametrize(

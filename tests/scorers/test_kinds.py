@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from assay.registry import KindTable
+from assay.registry import KindTable, ScorerKind
 from assay.scorers.kinds import KINDS
 
 
 def test_every_scorer_has_its_own_name():
-    shelf = KindTable("scorer")
+    shelf = KindTable(ScorerKind)
     for kind in KINDS:
         shelf.add(kind)
     assert set(shelf) == {
@@ -34,7 +34,7 @@ def test_every_scorer_has_its_own_name():
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_ranges_and_outputs_fit_together(kind):
-    if kind.name != "rubric" and not kind.code:  # criteria and code name their values themselves
+    if kind.name != "rubric" and not kind.runs_code:  # criteria and code name their values themselves
         assert kind.values
         assert set(kind.ranges) <= set(kind.values)
         assert not set(kind.values) & set(kind.metadata)

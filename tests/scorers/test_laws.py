@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import os
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import orjson
@@ -55,7 +54,7 @@ EXAMPLES = {
 CASES = [
     pytest.param(kind, kind.settings.model_validate({"type": kind.name, **example}), id=f"{kind.name}-{number}")
     for kind in KINDS
-    if not kind.live and not (kind.code and unsupported())
+    if not kind.asks_model and not (kind.runs_code and unsupported())
     for number, example in enumerate(EXAMPLES[kind.name])
 ]
 
@@ -72,7 +71,7 @@ _OPENED: list[Sandbox] = []
 
 
 def _function(kind):
-    return partial(kind.function, sandbox=_OPENED[-1]) if kind.code else kind.function
+    return kind.with_sandbox(_OPENED[-1]).score
 
 
 def _rows(pairs):
@@ -89,7 +88,7 @@ def _rows(pairs):
 def _outcomes(kind, spec, rows):
     """What each row got, as one value a row."""
     scored = _function(kind)(spec, rows)
-    if not kind.code:
+    if not kind.runs_code:
         assert tuple(scored.values) == kind.values
         assert set(scored.metadata) <= set(kind.metadata)
     for column in (*scored.values.values(), *scored.metadata.values()):
@@ -136,7 +135,7 @@ def test_a_failing_row_never_changes_another_rows_score(kind, spec, pairs, where
     samples = list(rows.samples)
     samples[where] = {}
     together = _outcomes(kind, spec, replace(rows, samples=samples))
-    assert together[where][0] == ("code" if kind.code else "missing_field")
+    assert together[where][0] == ("code" if kind.runs_code else "missing_field")
     assert together[:where] + together[where + 1 :] == alone
 
 

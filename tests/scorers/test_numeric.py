@@ -42,7 +42,7 @@ def _settings(**more):
     ],
 )
 def test_numbers_are_compared_as_numbers(make_rows, truth, reply, more, score):
-    scored = KIND.function(_settings(**more), make_rows([reply], {"gt": [truth]}))
+    scored = KIND.score(_settings(**more), make_rows([reply], {"gt": [truth]}))
     assert scored.values == {"is_correct": [score]}
     assert scored.failures == {}
 
@@ -52,7 +52,7 @@ def test_the_pattern_may_be_named_as_none():
 
 
 def test_an_answer_without_a_number_is_wrong_and_says_so(make_rows):
-    scored = KIND.function(_settings(), make_rows(["none", "4"], {"gt": ["3", "3"]}))
+    scored = KIND.score(_settings(), make_rows(["none", "4"], {"gt": ["3", "3"]}))
     assert scored.metadata == {
         "answer_gt": ["3", "3"],
         "answer_pred": [None, "4"],
@@ -61,7 +61,7 @@ def test_an_answer_without_a_number_is_wrong_and_says_so(make_rows):
 
 
 def test_a_ground_truth_without_a_number_is_a_failure(make_rows):
-    scored = KIND.function(_settings(), make_rows(["3", "3"], {"gt": ["three", "3"]}))
+    scored = KIND.score(_settings(), make_rows(["3", "3"], {"gt": ["three", "3"]}))
     assert scored.values["is_correct"] == [None, 1.0]
     assert scored.failures[0].kind == "parse"
     assert "holds no number" in scored.failures[0].detail
@@ -82,7 +82,7 @@ def test_the_number_after_a_reproduces_every_published_verdict_of_gsm8k(make_row
     right, accuracy = 0, {}
     for model in ("6b_finetuning", "6b_verification", "175b_finetuning", "175b_verification"):
         rows = make_rows([s[model]["solution"] for s in samples], {"gt": [s["ground_truth"] for s in samples]})
-        scored = KIND.function(_settings(pattern=r"A:\s*(.*)"), rows)
+        scored = KIND.score(_settings(pattern=r"A:\s*(.*)"), rows)
         assert scored.failures == {}
         verdicts = scored.values["is_correct"]
         right += sum((score == 1.0) == s[model]["is_correct"] for score, s in zip(verdicts, samples, strict=True))

@@ -19,7 +19,7 @@ from assay.scorers.regex import KIND, Regex
     ],
 )
 def test_a_pattern_is_found_or_not(make_rows, pattern, full, reply, score, matched):
-    scored = KIND.function(Regex(type="regex", pattern=pattern, full_match=full), make_rows([reply]))
+    scored = KIND.score(Regex(type="regex", pattern=pattern, full_match=full), make_rows([reply]))
     assert scored.values == {"is_correct": [score]}
     assert scored.metadata == {"matched": [matched]}
 
@@ -30,6 +30,6 @@ def test_a_pattern_that_cannot_run_is_found_when_the_file_is_loaded():
 
 
 def test_text_that_is_no_unicode_fails_alone(make_rows):
-    scored = KIND.function(Regex(type="regex", pattern="a"), make_rows(["\ud800", "a"]))
+    scored = KIND.score(Regex(type="regex", pattern="a"), make_rows(["\ud800", "a"]))
     assert scored.values["is_correct"] == [None, 1.0]
     assert scored.failures[0].kind == "parse"

@@ -219,7 +219,7 @@ def test_judges_of_one_model_are_told_apart():
         _settings(judges=[{"model_key": "a"}, {"model_key": "a"}])
     with pytest.raises(SpecError, match="has no criteria"):
         _settings(rubric=[])
-    assert KIND.live
+    assert KIND.asks_model
     assert _settings().content_digest() != _settings(rubric="[{requirement: Other.}]").content_digest()
 
 

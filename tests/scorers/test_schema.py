@@ -16,7 +16,7 @@ PERSON = {
 
 
 def _score(rows, schema, **more):
-    return KIND.function(JsonSchema.model_validate({"type": "json_schema", "schema": schema, **more}), rows)
+    return KIND.score(JsonSchema.model_validate({"type": "json_schema", "schema": schema, **more}), rows)
 
 
 @pytest.mark.parametrize(

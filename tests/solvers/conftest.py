@@ -49,6 +49,6 @@ def solve() -> Callable[..., Any]:
     def solved(settings: Mapping[str, Any], ask: Any, **sample: Any) -> Any:
         kind = kinds[settings["type"]]
         rows = Rows(positions=[0], ids=["7"], samples=[sample])
-        return asyncio.run(kind.function(kind.settings.model_validate(settings), rows, ask))
+        return asyncio.run(kind.solve(kind.settings.model_validate(settings), rows, ask))
 
     return solved

@@ -16,7 +16,7 @@ SETTINGS = PassThroughSolver(type="pass_through_solver", trace_column="reply")
 
 def _solve(*samples):
     rows = Rows(positions=range(len(samples)), ids=[str(i) for i in range(len(samples))], samples=samples)
-    return KIND.function(SETTINGS, rows)
+    return KIND.solve(SETTINGS, rows)
 
 
 def test_plain_texts_are_the_answers_and_make_no_traces():

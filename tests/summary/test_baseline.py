@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-from assay.summary.baseline import baselines
-
 TASK = """
 key: t
 display_name: T
@@ -87,17 +85,12 @@ def test_the_table_shows_them_below_the_accuracy(scored):
 
 
 def test_without_samples_there_is_nothing_to_beat(project):
-    assert baselines({}, {}) is None
     project.write("data.jsonl", [{**ROWS[0], "answer": "Z"}])
     project.write("task.yaml", TASK)
     project.assay("run", "task.yaml", "--max-failures", "1")
     assert _metrics(project, "string_equals_mcqa") == dict.fromkeys(
         ("mean", "multiclass-classification", "frequency"), None
     )
-
-
-def test_equally_frequent_classes_are_named_by_the_first():
-    assert baselines({2: 4}, {"b": 2, "a": 2})["majority_class"] == "a"
 
 
 def test_a_judge_with_a_ground_truth_is_held_against_the_baselines(project):

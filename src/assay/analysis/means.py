@@ -9,9 +9,8 @@ from typing import Any
 import orjson
 
 from assay.errors import SpecError
-from assay.interop.numbers import as_number
 from assay.prepare.describe import completed
-from assay.registry import Registry
+from assay.registry import MetricKind, PerSample, Registry
 from assay.results.rules import find_addresses, one_address
 from assay.spec.nearest import listing
 from assay.store import runs
@@ -40,23 +39,30 @@ class SampleMean:
 
 
 def sample_means(store: Store, record: RunRecord, registry: Registry) -> dict[str, SampleMean]:
-    """The metrics of a run that are means over samples, by address."""
+    """The metrics of a run that are means over samples, by address: those whose kind says how a sample enters."""
     means: dict[str, SampleMean] = {}
     stored: dict[str, list[tuple[str, str, list[str]]]] = {}
-    for scorer_key, metric, kind, document in runs.metric_documents(store, record.no):
+    for scorer_key, metric, type_name, document in runs.metric_documents(store, record.no):
         names = list(orjson.loads(document)["values"])
-        stored.setdefault(scorer_key, []).append((metric, kind, names))
+        stored.setdefault(scorer_key, []).append((metric, type_name, names))
     for scorer in completed(record.spec, registry).scorers:
         metrics = stored.get(scorer.key, [])
-        for place, (metric, kind, names) in enumerate(metrics):
-            settings = scorer.metrics[place].settings if len(scorer.metrics) == len(metrics) else None
-            if settings is None and kind == "mean":
-                settings = {"type": "mean", "field": names[0].removesuffix("_mean")}
-            name = next((n for n in names if n == "accuracy"), None) if kind in _ACCURACIES else names[0]
-            if settings is None or name is None or kind not in _READERS:
+        for place, (metric, type_name, names) in enumerate(metrics):
+            # a metric of a plug-in that is absent cannot be read: nobody knows how a sample enters it
+            kind = registry.metrics.get(type_name)
+            if kind is None or kind.per_sample is None:
                 continue
-            address = f"{scorer.key}/{metric}/{name}"
-            means[address] = _measure(address, scorer, kind, settings)
+            stated = len(scorer.metrics) == len(metrics)
+            entry = scorer.metrics[place].settings if stated else _entry_by_value_name(kind, names[0])
+            if entry is None:
+                continue
+            # not validated again: what was valid in the run may be refused today
+            settings: Any = kind.settings.model_construct(**entry)
+            per_sample = kind.per_sample(settings)
+            name = names[0] if per_sample.value is None else per_sample.value
+            if name in names:
+                address = f"{scorer.key}/{metric}/{name}"
+                means[address] = _sample_mean(address, scorer, per_sample, entry)
     return means
 
 
@@ -82,64 +88,35 @@ def _addresses(store: Store, record: RunRecord) -> Iterator[str]:
         yield from (f"{scorer}/{metric}/{name}" for name in orjson.loads(document)["values"])
 
 
-def _measure(address: str, scorer: StoredScorer, kind: str, settings: Mapping[str, Any]) -> SampleMean:
-    fields, read, bounds = _READERS[kind](settings)
+def _sample_mean(
+    address: str, scorer: StoredScorer, per_sample: PerSample, metric: Mapping[str, Any]
+) -> SampleMean:
+    bounds = scorer.ranges.get(per_sample.fields[0]) if per_sample.is_field else per_sample.bounds
     return SampleMean(
         address=address,
         scorer=scorer.key,
-        read=read,
-        fields=fields,
-        bounds=scorer.ranges.get(fields[0]) if bounds is None else bounds,
-        group_by=settings.get("group_by"),
-        cluster_by=settings.get("cluster_by"),
+        read=per_sample.read,
+        fields=per_sample.fields,
+        bounds=bounds,
+        group_by=metric.get("group_by"),
+        cluster_by=metric.get("cluster_by"),
         headline=scorer.purpose == "score",
-        labels=_labels(settings, scorer.settings),
+        labels=per_sample.labels or _judge_labels(scorer.settings),
     )
 
 
-def _labels(metric: Mapping[str, Any], scorer: Mapping[str, Any]) -> dict[str, float]:
-    """What labels are worth: by the weights of the metric, or as those that a judge may call correct or not."""
-    weights = {str(label): float(weight) for label, weight in (metric.get("weights") or {}).items()}
-    sides = ((1.0, scorer.get("correct_labels")), (0.0, scorer.get("incorrect_labels")))
-    return weights or {str(label): worth for worth, labels in sides for label in labels or ()}
+def _entry_by_value_name(kind: MetricKind, name: str) -> dict[str, Any] | None:
+    """The settings of a metric that only its value's name tells of; None when they need more than a field."""
+    required = {n for n, f in kind.settings.model_fields.items() if f.is_required()}
+    if required != {"type", "field"}:
+        return None
+    return {"type": kind.name, "field": name.removesuffix(f"_{kind.name}")}
 
 
-_Reader = tuple[tuple[str, ...], Read, tuple[float, float] | None]
-
-
-def _mean(entry: Mapping[str, Any]) -> _Reader:
-    name = str(entry["field"])
-    return (name,), lambda score: as_number(score.get(name)), None
-
-
-def _weighted(entry: Mapping[str, Any]) -> _Reader:
-    name, weights = str(entry["field"]), entry["weights"]
-
-    def read(score: Mapping[str, Any]) -> float | None:
-        return as_number(weights.get(str(score[name]))) if score.get(name) is not None else None
-
-    return (name,), read, (min(weights.values()), max(weights.values()))
-
-
-def _accuracy(entry: Mapping[str, Any]) -> _Reader:
-    truth, said = str(entry["field_gt"]), str(entry["field_pred"])
-    known = entry.get("labels") or [entry[n] for n in ("negative_answer", "positive_answer") if n in entry]
-
-    def read(score: Mapping[str, Any]) -> float | None:
-        pair = [score.get(truth), score.get(said)]
-        if None in pair or (known and not {str(each) for each in pair} <= set(map(str, known))):
-            return None
-        return 1.0 if str(pair[0]) == str(pair[1]) else 0.0
-
-    return (truth, said), read, (0.0, 1.0)
-
-
-_ACCURACIES = ("binary-classification", "multiclass-classification")
-_READERS: dict[str, Callable[[Mapping[str, Any]], _Reader]] = {
-    "mean": _mean,
-    "weighted_average": _weighted,
-    **dict.fromkeys(_ACCURACIES, _accuracy),
-}
+def _judge_labels(settings: Mapping[str, Any]) -> dict[str, float]:
+    """What the labels of a judge are worth: 1 for those that mean correct, 0 for those that mean incorrect."""
+    sides = ((1.0, settings.get("correct_labels")), (0.0, settings.get("incorrect_labels")))
+    return {str(label): worth for worth, labels in sides for label in labels or ()}
 
 
 def answer_columns(record: RunRecord) -> set[str]:

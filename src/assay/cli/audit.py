@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.options import FILE, console, json_option, money, store_option
+from assay.cli.options import FILE, console, json_option, money, plugin_option, store_option
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -67,6 +67,7 @@ PROBES: tuple[ProbeName, ...] = ("position", "noise", "verbosity", "injection")
 @click.option("--seed", type=int, metavar="N", help="Seed of the order of options; the store's own when not set.")
 @click.option("--fresh", is_flag=True, help="Ask anew instead of using replies that are there.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress, no plan.")
+@plugin_option
 @store_option
 @json_option
 def command(target: Path, *, judges: tuple[str, ...], as_json: bool, quiet: bool, **given: Any) -> int:

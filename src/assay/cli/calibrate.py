@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.options import FILE, console, find_store, json_option, store_option, tell_reading
+from assay.cli.options import FILE, console, find_store, json_option, plugin_option, store_option, tell_reading
 
 
 @click.command("calibrate")
@@ -35,6 +35,7 @@ from assay.cli.options import FILE, console, find_store, json_option, store_opti
 )
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the draw of --suggest.")
 @click.option("--force", is_flag=True, help="Let --suggest replace FILE if it is there already.")
+@plugin_option
 @store_option
 @json_option
 def command(

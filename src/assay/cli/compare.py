@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from assay.cli.options import console, find_store, json_option, store_option, tell_reading
+from assay.cli.options import console, find_store, json_option, plugin_option, store_option, tell_reading
 
 
 @click.command("compare")
@@ -42,6 +42,7 @@ from assay.cli.options import console, find_store, json_option, store_option, te
 @click.option(
     "--ignore", "ignored", multiple=True, metavar="COLUMN", help="A column that may differ between the runs' samples."
 )
+@plugin_option
 @store_option
 @json_option
 def command(

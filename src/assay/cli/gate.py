@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.options import FILE, console, find_store, json_option, store_option, tell_reading
+from assay.cli.options import FILE, console, find_store, json_option, plugin_option, store_option, tell_reading
 
 if TYPE_CHECKING:
     from assay.results.rules import On
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 )
 @click.option("--junit", type=FILE, metavar="FILE", help="Write the rules as JUnit XML.")
 @click.option("--markdown", metavar="FILE", help="Write a summary for a pull request; - is stdout.")
+@plugin_option
 @store_option
 @json_option
 def command(

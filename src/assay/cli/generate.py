@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from assay.cli.options import FILE, code_options, console, json_option, money, store_option
+from assay.cli.options import FILE, code_options, console, json_option, money, plugin_option, store_option
 
 
 @click.command("generate")
@@ -20,6 +20,7 @@ from assay.cli.options import FILE, code_options, console, json_option, money, s
 @click.option("--max-concurrency", type=click.IntRange(min=1), metavar="N", help="At most N calls in flight a model.")
 @code_options
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@plugin_option
 @store_option
 @json_option
 def command(file: Path, *, key: str | None, out: Path | None, quiet: bool, as_json: bool, **given: Any) -> None:

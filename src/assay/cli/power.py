@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from assay.cli.options import console, find_store, json_option, store_option
+from assay.cli.options import console, find_store, json_option, plugin_option, store_option
 
 _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 
@@ -33,6 +33,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
     show_default=True,
     help="The level of the comparison.",
 )
+@plugin_option
 @store_option
 @json_option
 def command(pilots: tuple[str, ...], *, metric: str | None, store: str | None, as_json: bool, **given: Any) -> None:

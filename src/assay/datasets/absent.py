@@ -10,7 +10,7 @@ from pydantic import ConfigDict, model_validator
 
 from assay.datasets.batch import Batch
 from assay.errors import SpecError
-from assay.registry import Kind
+from assay.registry import SourceKind
 from assay.spec.fields import SourceSpec
 
 
@@ -68,7 +68,7 @@ def read_absent(settings: AbsentSource, folder: Path, root: Path | None = None) 
 
 
 KINDS = tuple(
-    Kind(settings=settings, function=read_absent)
+    SourceKind(settings=settings, read=read_absent)
     for settings in (
         LangSmithSource,
         PhoenixSource,

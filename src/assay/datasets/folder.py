@@ -14,7 +14,7 @@ from assay.datasets.batch import Batch, in_batches
 from assay.datasets.filters import FilteredSource
 from assay.datasets.lines import LINE_BYTES, chunks, refused
 from assay.datasets.paths import located_path, stay_inside
-from assay.registry import Kind
+from assay.registry import SourceKind
 from assay.spec.fields import Located
 
 _OWN_COLUMNS = ("sample_id", "file_name", "content")
@@ -93,4 +93,4 @@ def _columns(path: Path, text: str) -> dict[str, Any]:
     return {str(name): value for name, value in columns.items()}
 
 
-KIND = Kind(settings=FolderSource, function=read_folder)
+KIND = SourceKind(settings=FolderSource, read=read_folder)

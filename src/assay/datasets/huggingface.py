@@ -11,7 +11,7 @@ from pydantic import Field
 from assay.datasets.batch import Batch, in_batches
 from assay.datasets.filters import FilteredSource
 from assay.errors import MissingExtra, Problem, SpecError
-from assay.registry import Kind
+from assay.registry import SourceKind
 from assay.spec.fields import Located
 
 _REFUSED = ("trust_remote_code",)
@@ -53,4 +53,4 @@ def _refused(settings: HuggingFaceSource, message: str) -> SpecError:
     return SpecError(Problem(message=f"{settings.path}: {message}", place=settings.path.place))
 
 
-KIND = Kind(settings=HuggingFaceSource, function=read_huggingface)
+KIND = SourceKind(settings=HuggingFaceSource, read=read_huggingface)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from assay.datasets.batch import Batch, in_batches
 from assay.datasets.filters import FilteredSource
-from assay.registry import Kind
+from assay.registry import SourceKind
 
 
 class InlineSource(FilteredSource):
@@ -23,4 +23,4 @@ def read_inline(settings: InlineSource, folder: Path, root: Path | None = None) 
     return in_batches(settings.samples, "inline samples")
 
 
-KIND = Kind(settings=InlineSource, function=read_inline)
+KIND = SourceKind(settings=InlineSource, read=read_inline)

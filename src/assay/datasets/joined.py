@@ -12,7 +12,7 @@ import orjson
 
 from assay.datasets.batch import BATCH_ROWS, Batch
 from assay.errors import SpecError
-from assay.registry import Kind
+from assay.registry import SourceKind
 from assay.spec.fields import SourceSpec
 
 Open = Callable[[], Iterable[Batch]]
@@ -25,9 +25,9 @@ class JoinedSource(SourceSpec):
     type: Literal["joined"] = "joined"
 
 
-def joined(parts: Sequence[tuple[str, Open]]) -> Kind:
+def joined(parts: Sequence[tuple[str, Open]]) -> SourceKind:
     """A source of samples that hold one row of every part; all parts must be equally long."""
-    return Kind(settings=JoinedSource, function=partial(_read, parts))
+    return SourceKind(settings=JoinedSource, read=partial(_read, parts))
 
 
 def _read(

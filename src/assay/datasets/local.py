@@ -15,7 +15,7 @@ from assay.datasets.lines import is_packed
 from assay.datasets.parquet import read_parquet
 from assay.datasets.paths import located_path
 from assay.errors import Problem, SpecError
-from assay.registry import Kind
+from assay.registry import SourceKind
 from assay.spec.fields import Located
 
 _READERS: dict[str, Callable[[Path], Iterator[Batch]]] = {
@@ -64,4 +64,4 @@ def suffix_of(path: Path) -> str:
     return f"{path.with_suffix('').suffix}{path.suffix}" if is_packed(path) else path.suffix
 
 
-KIND = Kind(settings=LocalSource, function=read_local)
+KIND = SourceKind(settings=LocalSource, read=read_local)

@@ -14,7 +14,7 @@ from assay.datasets.filters import filtered, parse_filters
 from assay.datasets.lines import refused
 from assay.datasets.subsample import head, random_subset
 from assay.datasets.unique import with_unique_ids
-from assay.registry import Kind
+from assay.registry import SourceKind
 from assay.spec.fields import Located, SourceSpec
 
 Subsampling = Literal["head", "random"]
@@ -31,7 +31,7 @@ class OfFiles(Protocol):
 
 
 def open_dataset(
-    kind: Kind,
+    kind: SourceKind,
     settings: SourceSpec,
     folder: Path,
     *,
@@ -50,22 +50,22 @@ def open_dataset(
     return random_subset(read, limit, seed) if subsampling == "random" else head(read(), limit)
 
 
-def _read(kind: Kind, settings: SourceSpec, folder: Path, root: Path | None) -> Iterator[Batch]:
+def _read(kind: SourceKind, settings: SourceSpec, folder: Path, root: Path | None) -> Iterator[Batch]:
     fields = (getattr(settings, name) for name in type(settings).model_fields)
     named = next((value for value in fields if isinstance(value, Located)), None)
-    batches = with_unique_ids(partial(kind.function, settings, folder, root), named)
+    batches = with_unique_ids(partial(kind.read, settings, folder, root), named)
     filters = parse_filters(settings.filters or ())
     return filtered(batches, filters) if filters else batches
 
 
 def first_rows(
-    kind: Kind, settings: SourceSpec, folder: Path, n: int = FIRST_ROWS, *, root: Path | None = None
+    kind: SourceKind, settings: SourceSpec, folder: Path, n: int = FIRST_ROWS, *, root: Path | None = None
 ) -> list[dict[str, Any]]:
     """The first samples of a dataset, for checks before a run."""
     return list(chain.from_iterable(b.samples for b in open_dataset(kind, settings, folder, limit=n, root=root)))
 
 
-def fingerprint(kind: Kind, settings: SourceSpec, folder: Path, *, root: Path | None = None) -> str:
+def fingerprint(kind: SourceKind, settings: SourceSpec, folder: Path, *, root: Path | None = None) -> str:
     """The sha256 of a dataset's content: of its files' bytes, or of its samples as JSON."""
     digest = hashlib.sha256()
     if isinstance(settings, OfFiles):
@@ -77,6 +77,6 @@ def fingerprint(kind: Kind, settings: SourceSpec, folder: Path, *, root: Path | 
                 raise refused(path, f"cannot be read: {error.strerror or error}") from error
             digest.update(f"{name}\0{content}\n".encode())
     else:
-        for batch in kind.function(settings, folder, root):
+        for batch in kind.read(settings, folder, root):
             digest.update("\n".join([*batch.texts, ""]).encode())
     return digest.hexdigest()

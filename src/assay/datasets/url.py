@@ -16,7 +16,7 @@ from assay.datasets.batch import Batch
 from assay.datasets.filters import FilteredSource
 from assay.datasets.local import read_file, suffix_of
 from assay.errors import Problem, SpecError
-from assay.registry import Kind
+from assay.registry import SourceKind
 from assay.spec.fields import Located
 from assay.spec.project import project_folder
 
@@ -123,4 +123,4 @@ def _refused(settings: UrlSource, message: str) -> SpecError:
     return SpecError(Problem(message=f"{settings.url}: {message}", place=settings.url.place))
 
 
-KIND = Kind(settings=UrlSource, function=read_url)
+KIND = SourceKind(settings=UrlSource, read=read_url)

@@ -184,7 +184,7 @@ def _step(
 
 def _model(key: str | None, loaded: LoadedTask, options: Options) -> ModelReference | None:
     """The model of a specification, else the one of the command line; none for a task that asks none."""
-    asks = loaded.solver is not None and loaded.solver.kind.live
+    asks = loaded.solver is not None and loaded.solver.kind.asks_model
     return (key if key is not None else options.model) if asks else None
 
 
@@ -220,7 +220,9 @@ def scope_problems(run: LoadedRun) -> list[Problem]:
 
 def _repeat_problems(step: Step) -> list[Problem]:
     """Recorded answers are the same each time: repeating them would show nothing."""
-    if step.runs == 1 or any(part.kind.live for part in (step.loaded.solver, *step.loaded.scorers) if part is not None):
+    if step.runs == 1 or any(
+        part.kind.asks_model for part in (step.loaded.solver, *step.loaded.scorers) if part is not None
+    ):
         return []
     return [step.specification.problem("repeatability asks again, but this task asks no model", "repeatability")]
 

@@ -216,12 +216,14 @@ class _Making:
     async def _made_of(self, synthesizer: LoadedSynthesizer, rows: list[Row]) -> Sequence[list[Row] | Failure]:
         kind, settings = synthesizer.kind, synthesizer.settings
         made: Sequence[list[Row] | Failure]
-        if kind.live:
+        if kind.asks_model:
             made = await asyncio.gather(*(self._written(synthesizer, row) for row in rows))
-        elif kind.code:
-            made = await asyncio.to_thread(kind.function, settings, rows, self._sandbox)
+        elif kind.runs_code:
+            # code may take its time: the loop goes on with what others ask for
+            bound = kind.with_sandbox(self._sandbox)
+            made = await asyncio.to_thread(bound.synthesize, settings, rows)
         else:
-            made = kind.function(settings, rows)
+            made = kind.synthesize(settings, rows)
         return made
 
     async def _written(self, synthesizer: LoadedSynthesizer, row: Row) -> list[Row] | Failure:
@@ -229,7 +231,7 @@ class _Making:
         cell = Cell(position=self._asked, trial=0, sample_id=str(self._asked), sample=row, text="")
         self._asked += 1
         try:
-            made: list[Row] | Failure = await synthesizer.kind.function(
+            made: list[Row] | Failure = await synthesizer.kind.synthesize(
                 synthesizer.settings, row, CellAsk(self._work, self._occurrences, cell)
             )
         except CallError as error:

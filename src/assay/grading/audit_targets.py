@@ -118,7 +118,7 @@ def _judge(settings: RubricScorer, place: int) -> JudgeSpec:
 def _rows(loaded: LoadedTask, dataset: LoadedDataset | None, wanted: Wanted) -> Iterator[Rows]:
     """The answers: recorded ones from the dataset, those of a model from a run in the store."""
     solver = loaded.solver
-    if wanted.run is not None or (solver is not None and solver.kind.live):
+    if wanted.run is not None or (solver is not None and solver.kind.asks_model):
         yield from _stored(loaded, wanted)
         return
     if dataset is None:
@@ -129,7 +129,7 @@ def _rows(loaded: LoadedTask, dataset: LoadedDataset | None, wanted: Wanted) -> 
         positions = range(position, position + len(batch.ids))
         position = positions.stop
         rows = Rows(positions=positions, ids=batch.ids, samples=batch.samples)
-        yield rows if solver is None else solver.kind.function(solver.settings, rows)[0]
+        yield rows if solver is None else solver.kind.solve(solver.settings, rows)[0]
 
 
 def _stored(loaded: LoadedTask, wanted: Wanted) -> Iterator[Rows]:

@@ -32,7 +32,7 @@ from assay.judging.total import LOW_COVERAGE
 from assay.judging.verdicts import read_verdict
 from assay.prepare.describe import stored_models
 from assay.prepare.plan import Options, Plan
-from assay.registry import Kind
+from assay.registry import JudgeScorerKind
 from assay.results.estimate import Estimate
 from assay.results.run import RunReport
 from assay.runner.estimate import estimate_run
@@ -249,7 +249,7 @@ async def _judged(settings: _Panel, rows: Rows, ask: Ask) -> Score | Failure:
     return await settings.judged(rows, ask)
 
 
-_KIND = Kind(settings=_Panel, function=_judged, live=True, ranges={"score": (0.0, 1.0), "coverage": (0.0, 1.0)})
+_KIND = JudgeScorerKind(settings=_Panel, score=_judged, ranges={"score": (0.0, 1.0), "coverage": (0.0, 1.0)})
 
 
 async def evaluate(

@@ -11,7 +11,7 @@ import orjson
 from assay.builtin import registry
 from assay.errors import SpecError
 from assay.interop.imported_values import NO_SCORE, Imported, ImportedSample
-from assay.registry import Kind
+from assay.registry import JudgeScorerKind
 from assay.results.run import RunReport
 from assay.runner.scoring import Solved, score_batch
 from assay.runner.writer import RunWriter
@@ -24,7 +24,7 @@ from assay.store.run_spec import RunSpec, StoredDataset, StoredMetric, StoredSco
 from assay.store.runs import NewRun, RunRecord
 from assay.store.store import Store
 from assay.summary.finish import conclude
-from assay.types import Outcome, Rows, Score, Trace
+from assay.types import Ask, Outcome, Rows, Score, Trace
 
 BATCH = 1_000
 
@@ -104,7 +104,7 @@ def _scorer(entry: dict[str, Any], imported: Imported) -> LoadedScorer:
                 numbers.setdefault(name, []).append(float(value))
     panel = _has_votes(imported, entry["key"])
     shares = {name: (0.0, 1.0) for name, given in numbers.items() if _is_share(name, given, panel=panel)}
-    kind = Kind(settings=ImportedScorer, function=_nothing, live=True, ranges=shares)
+    kind = JudgeScorerKind(settings=ImportedScorer, score=_nothing, ranges=shares)
     metrics = []
     for place, each in enumerate(entry["metrics"]):
         of_kind = known[each["type"]]
@@ -122,8 +122,9 @@ def _is_share(name: str, numbers: Sequence[float], *, panel: bool) -> bool:
     return set(numbers) <= {0.0, 1.0}
 
 
-def _nothing(*_: Any) -> None:
-    """An imported scorer scores nothing."""
+async def _nothing(settings: ImportedScorer, rows: Rows, ask: Ask) -> Outcome:
+    """An imported scorer scores nothing: its judges were asked by another tool."""
+    return NO_SCORE
 
 
 def _solved(part: Sequence[ImportedSample], keys: Sequence[str], places: Mapping[str, int], trials: int) -> Solved:

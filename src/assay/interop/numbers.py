@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
+from assay.metrics.columns import as_number
 
-
-def as_number(value: Any) -> float | None:
-    """A finite number, booleans as 1 and 0; None for anything else.
-
-    >>> as_number(True), as_number("1"), as_number(float("nan"))
-    (1.0, None, None)
-    """
-    if isinstance(value, int | float):
-        made = float(value)
-        return made if math.isfinite(made) else None
-    return None
+__all__ = ["as_number", "number_in"]
 
 
 def number_in(text: str) -> float | None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
-from assay.metrics.columns import classes
+from assay.metrics.baseline import class_baselines
+from assay.metrics.columns import classes, same_text
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind, PerSample, ScoredRun
 from assay.spec.fields import Located, MetricSpec
 from assay.stats.classification import binary
 from assay.types import MetricResult
@@ -44,4 +45,22 @@ def binary_classification(settings: BinaryClassification, table: Table, context:
     )
 
 
-KIND = Kind(settings=BinaryClassification, function=binary_classification)
+def per_sample(settings: BinaryClassification) -> PerSample:
+    """Whether prediction and truth are the same answer; a sample with any other answer is excluded."""
+    return same_text(settings.field_gt, settings.field_pred, (settings.negative_answer, settings.positive_answer))
+
+
+def baseline(settings: BinaryClassification, scored: ScoredRun) -> dict[str, Any] | None:
+    """The accuracy of guessing, and of always giving the more frequent answer."""
+    counts = scored.result.detail["confusion"]
+    return class_baselines(
+        {
+            str(settings.positive_answer): counts["tp"] + counts["fn"],
+            str(settings.negative_answer): counts["tn"] + counts["fp"],
+        }
+    )
+
+
+KIND = MetricKind(
+    settings=BinaryClassification, compute=binary_classification, per_sample=per_sample, baseline=baseline
+)

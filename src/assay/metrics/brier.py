@@ -7,7 +7,7 @@ from typing import Literal
 from assay.metrics.columns import check, numbers
 from assay.metrics.context import Context
 from assay.metrics.table import FloatArray, Table
-from assay.registry import Kind
+from assay.registry import MetricKind
 from assay.spec.fields import Located, MetricSpec
 from assay.stats import interval
 from assay.types import MetricResult
@@ -47,4 +47,4 @@ def _message(field: str, wanted: str, odd: FloatArray) -> str:
     return f'the field "{field}" must hold {wanted}, but holds {example}'
 
 
-KIND = Kind(settings=Brier, function=brier)
+KIND = MetricKind(settings=Brier, compute=brier)

@@ -7,7 +7,7 @@ from typing import Literal
 from assay.metrics.columns import classes
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind
 from assay.spec.fields import Located, MetricSpec
 from assay.stats.bayes import table_value
 from assay.stats.classification import kappa
@@ -31,4 +31,4 @@ def cohens_kappa(settings: CohensKappa, table: Table, context: Context) -> Metri
     return MetricResult(values={name: value}, n_excluded=found.n_excluded)
 
 
-KIND = Kind(settings=CohensKappa, function=cohens_kappa)
+KIND = MetricKind(settings=CohensKappa, compute=cohens_kappa)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from assay.errors import Problem, SpecError
 from assay.metrics.table import BoolArray, FloatArray, IntArray, Table
+from assay.registry import PerSample
 from assay.spec.fields import Located, MetricSpec
 from assay.stats.classification import Pairs
 
@@ -119,6 +122,36 @@ def _only_used(
     place = np.full(len(names) + 1, -1, dtype=np.int64)
     place[used] = np.arange(len(used))
     return tuple(names[code] for code in used.tolist()), place[gt], place[pred]
+
+
+def as_number(value: object) -> float | None:
+    """A finite number, booleans as 1 and 0; None for anything else.
+
+    >>> as_number(True), as_number("1"), as_number(float("nan"))
+    (1.0, None, None)
+    """
+    if isinstance(value, int | float):
+        number = float(value)
+        return number if math.isfinite(number) else None
+    return None
+
+
+def same_text(truth: str, predicted: str, labels: Sequence[str] | None = None) -> PerSample:
+    """How a sample enters an accuracy: 1.0 where two fields are the same text, 0.0 where they are not.
+
+    With `labels`, a sample with any other text is excluded.
+    """
+    known = None if labels is None else {str(label) for label in labels}
+
+    def read(score: Mapping[str, Any]) -> float | None:
+        if score.get(truth) is None or score.get(predicted) is None:
+            return None
+        pair = str(score[truth]), str(score[predicted])
+        if known is not None and not known.issuperset(pair):
+            return None
+        return 1.0 if pair[0] == pair[1] else 0.0
+
+    return PerSample(fields=(truth, predicted), read=read, value="accuracy", bounds=(0.0, 1.0))
 
 
 def check(condition: bool, message: str, field: str) -> None:

@@ -15,7 +15,7 @@ from assay.metrics.table import IntArray, Table, TableColumn
 from assay.types import MetricResult, MetricValue
 
 if TYPE_CHECKING:
-    from assay.registry import Kind
+    from assay.registry import MetricKind
     from assay.spec.fields import MetricSpec
 
 NOTHING_SCORED = "no sample was scored"
@@ -40,7 +40,7 @@ def labels_of(settings: MetricSpec) -> list[str]:
 
 
 def compute(
-    kind: Kind, settings: MetricSpec, table: Table, *, seed: int, address: str, level: float = 0.95
+    kind: MetricKind, settings: MetricSpec, table: Table, *, seed: int, address: str, level: float = 0.95
 ) -> MetricResult:
     """The values of a metric, each with its interval; `address` is `scorer/metric`.
 
@@ -52,15 +52,15 @@ def compute(
     _check_fields(settings, table)
     if settings.cluster_by is not None:
         table = replace(table, clusters=coarsen(table.clusters, table.labels[settings.cluster_by]))
-    found: MetricResult = kind.function(settings, table, context)
+    found: MetricResult = kind.compute(settings, table, context)
     if settings.group_by is None:
         return found
     return replace(found, groups=_groups(kind, settings, table, context))
 
 
-def undefined(kind: Kind, settings: MetricSpec, context: Context, *, n: int, reason: str) -> MetricResult:
+def undefined(kind: MetricKind, settings: MetricSpec, context: Context, *, n: int, reason: str) -> MetricResult:
     """Every value of a metric that has a name, as undefined for one reason."""
-    result: MetricResult = kind.function(settings, _empty(settings), context)
+    result: MetricResult = kind.compute(settings, _empty(settings), context)
     values = {name: MetricValue(value=None, n=n, reason=reason) for name in result.values}
     return replace(result, values=values, groups=None if settings.group_by is None else {})
 
@@ -88,12 +88,12 @@ def _problems(settings: MetricSpec, table: Table) -> Iterator[Problem]:
 
 
 def _groups(
-    kind: Kind, settings: MetricSpec, table: Table, context: Context
+    kind: MetricKind, settings: MetricSpec, table: Table, context: Context
 ) -> Mapping[str, Mapping[str, MetricValue]]:
     assert settings.group_by is not None
     codes, names = table.labels[settings.group_by].texts()
     return {
-        name: kind.function(settings, table.take(codes == code), context.group(name)).values
+        name: kind.compute(settings, table.take(codes == code), context.group(name)).values
         for code, name in enumerate(names)
     }
 

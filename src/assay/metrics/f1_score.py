@@ -7,7 +7,7 @@ from typing import Literal
 from assay.metrics.context import Context
 from assay.metrics.counts import counts
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind
 from assay.spec.fields import Located, MetricSpec
 from assay.stats.interval import f1
 from assay.types import MetricResult
@@ -36,4 +36,4 @@ def f1_score(settings: F1Score, table: Table, context: Context) -> MetricResult:
     return MetricResult(values={settings.name or "f1_score": value}, n_excluded=rows.n_excluded)
 
 
-KIND = Kind(settings=F1Score, function=f1_score)
+KIND = MetricKind(settings=F1Score, compute=f1_score)

@@ -9,7 +9,7 @@ import numpy as np
 from assay.metrics.columns import texts
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind
 from assay.spec.fields import Located, MetricSpec
 from assay.stats.interval import ratio
 from assay.types import MetricResult
@@ -36,4 +36,4 @@ def frequency(settings: Frequency, table: Table, context: Context) -> MetricResu
     return MetricResult(values=values, n_excluded=rows.n_excluded)
 
 
-KIND = Kind(settings=Frequency, function=frequency)
+KIND = MetricKind(settings=Frequency, compute=frequency)

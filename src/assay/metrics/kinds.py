@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assay.registry import LazyKinds
+from assay.registry import LazyKinds, MetricKind
 
-KINDS = LazyKinds(
+KINDS: LazyKinds[MetricKind] = LazyKinds(
     {
         "mean": "assay.metrics.mean",
         "max": "assay.metrics.maximum",

@@ -7,7 +7,7 @@ from typing import Literal
 from assay.metrics.columns import classes
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind
 from assay.spec.fields import Located, MetricSpec
 from assay.stats.bayes import table_value
 from assay.stats.classification import matthews
@@ -31,4 +31,4 @@ def matthews_corrcoef(settings: MatthewsCorrcoef, table: Table, context: Context
     return MetricResult(values={name: value}, n_excluded=found.n_excluded)
 
 
-KIND = Kind(settings=MatthewsCorrcoef, function=matthews_corrcoef)
+KIND = MetricKind(settings=MatthewsCorrcoef, compute=matthews_corrcoef)

@@ -7,7 +7,7 @@ from typing import Literal
 from assay.metrics.columns import FieldMetric, numbers
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind
 from assay.stats.interval import no_interval
 from assay.types import MetricResult, MetricValue
 
@@ -30,4 +30,4 @@ def maximum(settings: Maximum, table: Table, context: Context) -> MetricResult:
     return MetricResult(values={settings.value_name("max"): value}, n_excluded=rows.n_excluded)
 
 
-KIND = Kind(settings=Maximum, function=maximum)
+KIND = MetricKind(settings=Maximum, compute=maximum)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections import Counter
+from typing import Any, Literal
 
-from assay.metrics.columns import FieldMetric, numbers
+from assay.metrics.baseline import baselines
+from assay.metrics.columns import FieldMetric, as_number, numbers
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind, PerSample, ScoredRun
 from assay.stats import interval
 from assay.types import MetricResult
+
+CORRECT, CHOICES, TRUTH = "is_correct", "choices", "ground_truth_choice"
+"""The fields of a scorer that says of every sample what there was to choose from, what is right, and whether it was."""
 
 
 class Mean(FieldMetric):
@@ -33,4 +38,22 @@ def mean(settings: Mean, table: Table, context: Context) -> MetricResult:
     return MetricResult(values={name: value}, n_excluded=rows.n_excluded)
 
 
-KIND = Kind(settings=Mean, function=mean)
+def per_sample(settings: Mean) -> PerSample:
+    """The number of the field as it is."""
+    name = str(settings.field)
+    return PerSample(fields=(name,), read=lambda score: as_number(score.get(name)), is_field=True)
+
+
+def baseline(settings: Mean, scored: ScoredRun) -> dict[str, Any] | None:
+    """What guessing gives where the mean is the share of right choices; None for any other mean."""
+    if settings.field != CORRECT or not {CHOICES, TRUTH} <= set(scored.metadata_fields):
+        return None
+    choices: Counter[int] = Counter()
+    truths: Counter[str] = Counter()
+    for metadata, n in scored.distinct_metadata():
+        choices[len(metadata[CHOICES])] += n
+        truths[str(metadata[TRUTH])] += n
+    return baselines(choices, truths)
+
+
+KIND = MetricKind(settings=Mean, compute=mean, per_sample=per_sample, baseline=baseline)

@@ -7,7 +7,7 @@ from typing import Literal
 from assay.metrics.columns import FieldMetric, numbers
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind
 from assay.stats import spread
 from assay.types import MetricResult
 
@@ -25,4 +25,4 @@ def median(settings: Median, table: Table, context: Context) -> MetricResult:
     return MetricResult(values={settings.value_name("median"): value}, n_excluded=rows.n_excluded)
 
 
-KIND = Kind(settings=Median, function=median)
+KIND = MetricKind(settings=Median, compute=median)

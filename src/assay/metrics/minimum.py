@@ -7,7 +7,7 @@ from typing import Literal
 from assay.metrics.columns import FieldMetric, numbers
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind
 from assay.stats.interval import no_interval
 from assay.types import MetricResult, MetricValue
 
@@ -30,4 +30,4 @@ def minimum(settings: Minimum, table: Table, context: Context) -> MetricResult:
     return MetricResult(values={settings.value_name("min"): value}, n_excluded=rows.n_excluded)
 
 
-KIND = Kind(settings=Minimum, function=minimum)
+KIND = MetricKind(settings=Minimum, compute=minimum)

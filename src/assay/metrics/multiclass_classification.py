@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from assay.metrics.columns import Classes, classes
+from assay.metrics.baseline import class_baselines
+from assay.metrics.columns import Classes, classes, same_text
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind, PerSample, ScoredRun
 from assay.spec.fields import Located, MetricSpec
 from assay.stats.bayes import table_value
 from assay.stats.classification import (
@@ -107,4 +108,16 @@ def _detail(found: Classes) -> dict[str, Any]:
     }
 
 
-KIND = Kind(settings=MulticlassClassification, function=multiclass_classification)
+def per_sample(settings: MulticlassClassification) -> PerSample:
+    """Whether prediction and truth are the same class; with `labels` a sample of any other class is excluded."""
+    return same_text(settings.field_gt, settings.field_pred, settings.labels)
+
+
+def baseline(settings: MulticlassClassification, scored: ScoredRun) -> dict[str, Any] | None:
+    """The accuracy of guessing, and of always naming the most frequent class."""
+    return class_baselines(scored.result.detail["support"])
+
+
+KIND = MetricKind(
+    settings=MulticlassClassification, compute=multiclass_classification, per_sample=per_sample, baseline=baseline
+)

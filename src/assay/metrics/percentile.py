@@ -9,7 +9,7 @@ from pydantic import Field
 from assay.metrics.columns import FieldMetric, numbers
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind
 from assay.stats import spread
 from assay.types import MetricResult
 
@@ -28,4 +28,4 @@ def percentile(settings: Percentile, table: Table, context: Context) -> MetricRe
     return MetricResult(values={settings.value_name(f"p{settings.q:g}"): value}, n_excluded=rows.n_excluded)
 
 
-KIND = Kind(settings=Percentile, function=percentile)
+KIND = MetricKind(settings=Percentile, compute=percentile)

@@ -7,7 +7,7 @@ from typing import Literal
 from assay.metrics.context import Context
 from assay.metrics.counts import counts
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind
 from assay.spec.fields import Located, MetricSpec
 from assay.stats.interval import ratio
 from assay.types import MetricResult
@@ -31,4 +31,4 @@ def precision(settings: Precision, table: Table, context: Context) -> MetricResu
     return MetricResult(values={settings.name or "precision": value}, n_excluded=rows.n_excluded)
 
 
-KIND = Kind(settings=Precision, function=precision)
+KIND = MetricKind(settings=Precision, compute=precision)

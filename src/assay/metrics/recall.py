@@ -7,7 +7,7 @@ from typing import Literal
 from assay.metrics.context import Context
 from assay.metrics.counts import counts
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind
 from assay.spec.fields import Located, MetricSpec
 from assay.stats.interval import ratio
 from assay.types import MetricResult
@@ -31,4 +31,4 @@ def recall(settings: Recall, table: Table, context: Context) -> MetricResult:
     return MetricResult(values={settings.name or "recall": value}, n_excluded=rows.n_excluded)
 
 
-KIND = Kind(settings=Recall, function=recall)
+KIND = MetricKind(settings=Recall, compute=recall)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import InSandbox, MetricKind
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.program import CallFailed, Program
 from assay.spec.code import MetricCode
@@ -54,4 +54,4 @@ def _value(value: Any, table: Table, context: Context) -> MetricValue:
     return MetricValue(value=None, n=table.n, reason=f"the code gave {described(value)}")
 
 
-KIND = Kind(settings=PythonMetric, function=snippet, code=True)
+KIND = MetricKind(settings=PythonMetric, compute=InSandbox(snippet))

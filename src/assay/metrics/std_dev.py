@@ -7,7 +7,7 @@ from typing import Literal
 from assay.metrics.columns import FieldMetric, numbers
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind
 from assay.stats import spread
 from assay.types import MetricResult
 
@@ -25,4 +25,4 @@ def std_dev(settings: StdDev, table: Table, context: Context) -> MetricResult:
     return MetricResult(values={settings.value_name("std_dev"): value}, n_excluded=rows.n_excluded)
 
 
-KIND = Kind(settings=StdDev, function=std_dev)
+KIND = MetricKind(settings=StdDev, compute=std_dev)

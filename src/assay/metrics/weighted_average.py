@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import difflib
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
 from assay.errors import Problem, SpecError
-from assay.metrics.columns import FieldMetric, texts
+from assay.metrics.columns import FieldMetric, as_number, texts
 from assay.metrics.context import Context
 from assay.metrics.table import Table
-from assay.registry import Kind
+from assay.registry import MetricKind, PerSample
 from assay.stats import interval
 from assay.types import MetricResult
 
@@ -55,4 +56,19 @@ def _unknown(label: str, settings: WeightedAverage) -> Problem:
     )
 
 
-KIND = Kind(settings=WeightedAverage, function=weighted_average)
+def per_sample(settings: WeightedAverage) -> PerSample:
+    """The weight of the sample's label; a label without one is excluded."""
+    name, weights = str(settings.field), settings.weights
+
+    def read(score: Mapping[str, Any]) -> float | None:
+        return None if score.get(name) is None else as_number(weights.get(str(score[name])))
+
+    return PerSample(
+        fields=(name,),
+        read=read,
+        bounds=(min(weights.values()), max(weights.values())),
+        labels={str(label): float(weight) for label, weight in weights.items()},
+    )
+
+
+KIND = MetricKind(settings=WeightedAverage, compute=weighted_average, per_sample=per_sample)

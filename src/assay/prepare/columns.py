@@ -69,7 +69,7 @@ def answer_problems(loaded: LoadedTask) -> Iterator[Problem]:
 
 def absent_problems(loaded: LoadedTask) -> Iterator[Problem]:
     """A problem for what would otherwise be ignored in silence: trials of nothing."""
-    live = any(part.kind.live for part in (loaded.solver, *loaded.scorers) if part is not None)
+    live = any(part.kind.asks_model for part in (loaded.solver, *loaded.scorers) if part is not None)
     if loaded.task.definition.trials is not None and not live and not loaded.problems:
         message = "trials ask a model several times, but this task asks none: its answers are recorded"
         yield loaded.document.problem(message, ("definition", "trials"), key=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from assay.datasets.batch import Batch
-from assay.registry import Kind
+from assay.registry import SourceKind
 from assay.spec import LoadedDataset, LoadedTask
 from assay.spec.fields import SourceSpec
 
@@ -26,7 +26,7 @@ def no_dataset(loaded: LoadedTask) -> LoadedDataset:
     """The dataset of a task that has none."""
     return LoadedDataset(
         key="none",
-        kind=Kind(settings=NoSource, function=_nothing),
+        kind=SourceKind(settings=NoSource, read=_nothing),
         settings=NoSource(),
         folder=loaded.document.path.parent,
         place=None,

@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import Place, Problem, SpecError
-from assay.registry import Kind
 from assay.spec import LoadedScorer, LoadedSolver, LoadedTask
 from assay.spec.code import Code, codes_in
 from assay.spec.source import Source, problem_in
@@ -142,16 +141,12 @@ def with_sandbox(loaded: LoadedTask, options: CodeOptions) -> Iterator[LoadedTas
 def _bound_solver(solver: LoadedSolver, sandbox: Sandbox) -> LoadedSolver:
     after = solver.settings.postprocessor
     if after is None:
-        return replace(solver, kind=_bound(solver.kind, sandbox))
+        return replace(solver, kind=solver.kind.with_sandbox(sandbox))
     from assay.solvers.postprocess import postprocess
 
-    return replace(solver, kind=_bound(solver.kind, sandbox), fan_out=partial(postprocess, after, sandbox=sandbox))
+    return replace(solver, kind=solver.kind.with_sandbox(sandbox), fan_out=partial(postprocess, after, sandbox=sandbox))
 
 
 def _bound_scorer(scorer: LoadedScorer, sandbox: object) -> LoadedScorer:
-    metrics = tuple(replace(metric, kind=_bound(metric.kind, sandbox)) for metric in scorer.metrics)
-    return replace(scorer, kind=_bound(scorer.kind, sandbox), metrics=metrics)
-
-
-def _bound(kind: Kind, sandbox: object) -> Kind:
-    return replace(kind, function=partial(kind.function, sandbox=sandbox)) if kind.code else kind
+    metrics = tuple(replace(metric, kind=metric.kind.with_sandbox(sandbox)) for metric in scorer.metrics)
+    return replace(scorer, kind=scorer.kind.with_sandbox(sandbox), metrics=metrics)

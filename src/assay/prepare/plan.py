@@ -90,7 +90,7 @@ class Plan:
     def is_live(self) -> bool:
         """Does the task ask a model, to answer or to judge?"""
         solver = self.loaded.solver
-        return (solver is not None and solver.kind.live) or any(s.kind.live for s in self.loaded.scorers)
+        return (solver is not None and solver.kind.asks_model) or any(s.kind.asks_model for s in self.loaded.scorers)
 
     @property
     def trials(self) -> Trials | None:
@@ -234,7 +234,7 @@ def _connections(loaded: LoadedTask, options: Options, definitions: Definitions)
     """The models that the task will ask, found and checked by name; no call is made."""
     solver = loaded.solver
     wanted: dict[str | None, ModelReference] = {key: key for key in model_keys(loaded)}
-    if solver is not None and solver.kind.live:
+    if solver is not None and solver.kind.asks_model:
         if options.model is None:
             message = f"{solver.kind.name} asks a model: name it with --model, such as --model openai/gpt-5-mini"
             raise SpecError(problem_in(loaded.document.sources, message, solver.place))

@@ -146,7 +146,7 @@ def _found(
 
 def _connections(dataset: GeneratedDataset) -> dict[str | None, Connection]:
     """The models that synthesizers ask; no call is made."""
-    keys = [s.settings.model_key for s in dataset.generator.synthesizers if s.kind.live]
+    keys = [s.settings.model_key for s in dataset.generator.synthesizers if s.kind.asks_model]
     if not keys:
         return {}
     from assay.models.connect import connect

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from assay.datasets.batch import Batch, in_batches
 from assay.datasets.joined import JoinedSource, joined
 from assay.datasets.open import open_dataset
-from assay.registry import Kind
+from assay.registry import SourceKind
 from assay.spec import LoadedDataset
 from assay.spec.fields import SourceSpec
 from assay.store.decoder import Sample, decoded
@@ -42,7 +42,7 @@ def result_dataset(key: str, store: Store, record: RunRecord) -> LoadedDataset:
     """The samples of a finished run with their answers, scores and failures, as a dataset."""
     return LoadedDataset(
         key=key,
-        kind=Kind(settings=ResultSource, function=partial(_read, store, record.rows_of, record.spec.scorer_keys)),
+        kind=SourceKind(settings=ResultSource, read=partial(_read, store, record.rows_of, record.spec.scorer_keys)),
         settings=ResultSource(),
         folder=Path(record.file).parent,
         place=None,

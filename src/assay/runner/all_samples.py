@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby, islice
 
+from assay.registry import WholeRunScorerKind
 from assay.runner.scoring import score_rows
 from assay.runner.writer import RunWriter
 from assay.spec import LoadedScorer
@@ -17,7 +18,7 @@ from assay.types import Rows, Trace
 
 def score_whole(store: Store, run_no: int, scorers: Sequence[LoadedScorer]) -> None:
     """Let those scorers say, anew, what they think of every answered sample; each trial is a run of its own."""
-    slots = [slot for slot, scorer in enumerate(scorers, start=1) if scorer.kind.whole]
+    slots = [slot for slot, scorer in enumerate(scorers, start=1) if isinstance(scorer.kind, WholeRunScorerKind)]
     if not slots:
         return
     with store.begin() as connection:

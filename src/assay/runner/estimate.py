@@ -146,7 +146,7 @@ async def _ask_once(work: Work, occurrences: Occurrences, cell: Cell) -> None:
     rows = Rows(positions=(cell.position,), ids=(cell.sample_id,), samples=(cell.sample,))
     answer, traces = "", rows.traces
     solver = work.solver
-    if solver is not None and solver.kind.live:
+    if solver is not None and solver.kind.asks_model:
         try:
             solution = await _solved(solver, rows, ask, cell)
         except CallError:
@@ -155,23 +155,23 @@ async def _ask_once(work: Work, occurrences: Occurrences, cell: Cell) -> None:
             return
         answer, traces = solution.answer, (solution.trace,)
     elif solver is not None:
-        rows, failures = solver.kind.function(solver.settings, rows)
+        rows, failures = solver.kind.solve(solver.settings, rows)
         if failures:
             return
         answer, traces = rows.answers[0] if rows.answers else "", rows.traces
     judged = Rows(positions=rows.positions, ids=rows.ids, samples=rows.samples, answers=(answer,), traces=traces)
     for scorer in work.scorers:
-        if scorer.kind.live:
+        if scorer.kind.asks_model:
             try:
-                await scorer.kind.function(scorer.settings, judged, ask)
+                await scorer.kind.score(scorer.settings, judged, ask)
             except CallError:
                 continue
 
 
 async def _solved(solver: LoadedSolver, rows: Rows, ask: CellAsk, cell: Cell) -> Solution | Failure:
     """What the solver makes of the cell; code is not run to plan: one question as long as the sample stands for it."""
-    if not solver.kind.code:
-        solution: Solution | Failure = await solver.kind.function(solver.settings, rows, ask)
+    if not solver.kind.runs_code:
+        solution: Solution | Failure = await solver.kind.solve(solver.settings, rows, ask)
         return solution
     await ask(Request(messages=({"type": "message", "role": "user", "content": cell.text},)))
     return _stand_in(cell)

@@ -46,7 +46,7 @@ def _solved(plan: Plan, batch: Batch, positions: range) -> Solved:
     solver = plan.loaded.solver
     if solver is None:
         return Solved(rows=rows, inputs=batch.texts)
-    rows, failures = solver.kind.function(solver.settings, rows)
+    rows, failures = solver.kind.solve(solver.settings, rows)
     solved = Solved(rows=rows, inputs=batch.texts, failures=failures)
     return solved if solver.fan_out is None else fanned_batch(solved, solver.fan_out(solved.answered))
 

@@ -27,7 +27,7 @@ class Engine:
         self._occurrences = Occurrences()
         self._finished: list[Answered] = []
         self._groups = GroupCommit(self._commit)
-        self._judges = {slot: s for slot, s in enumerate(work.scorers, start=1) if s.kind.live}
+        self._judges = {slot: s for slot, s in enumerate(work.scorers, start=1) if s.kind.asks_model}
         self.done = done
         self.failed = 0
         self.cached = 0
@@ -107,13 +107,13 @@ class Engine:
         solver = self._work.solver
         if solver is None:
             return rows
-        if not solver.kind.live:
+        if not solver.kind.asks_model:
             recorded: Rows
             failures: dict[int, Failure]
-            recorded, failures = solver.kind.function(solver.settings, rows)
+            recorded, failures = solver.kind.solve(solver.settings, rows)
             return failures[0] if failures else recorded
         try:
-            solution: Solution | Failure = await solver.kind.function(solver.settings, rows, ask)
+            solution: Solution | Failure = await solver.kind.solve(solver.settings, rows, ask)
         except CallError as error:
             return error.failure
         if isinstance(solution, Failure):
@@ -157,7 +157,7 @@ def _row_of(answered: Answered) -> Rows:
 
 async def _judged(scorer: LoadedScorer, rows: Rows, ask: CellAsk) -> Outcome:
     try:
-        outcome: Outcome = await scorer.kind.function(scorer.settings, rows, ask)
+        outcome: Outcome = await scorer.kind.score(scorer.settings, rows, ask)
     except CallError as error:
         return replace(error.failure, stage="score")
     return outcome

@@ -12,7 +12,7 @@ from assay.errors import SpecError
 from assay.prepare.columns import column_problems
 from assay.prepare.describe import completed, stored_scorers, task_provenance
 from assay.prepare.permission import NO_CODE, CodeOptions, code_problems, require_permission, with_sandbox
-from assay.registry import Registry
+from assay.registry import BatchScorerKind, Registry
 from assay.results.run import RunReport
 from assay.runner.all_samples import answered_samples, in_pages, score_whole, stored_rows
 from assay.runner.scoring import score_rows
@@ -93,7 +93,7 @@ def _new_run(loaded: LoadedTask, record: RunRecord) -> NewRun:
 def _score_all(loaded: LoadedTask, store: Store, record: RunRecord) -> None:
     """Score every sample that got an answer; the others stay failed whatever scores them."""
     kinds = [(slot, scorer.kind) for slot, scorer in enumerate(loaded.scorers, start=1)]
-    slots = [slot for slot, kind in kinds if not kind.live and not kind.whole]
+    slots = [slot for slot, kind in kinds if isinstance(kind, BatchScorerKind)]
     writer = RunWriter(store, record.no)
     for group in in_pages(answered_samples(store, record.no, [scorer.key for scorer in loaded.scorers])):
         rows = stored_rows(group)
@@ -105,7 +105,7 @@ def _refuse_changed_judges(loaded: LoadedTask, record: RunRecord, before: RunSpe
     """A judge that is not as it was would have to be asked, which is not done here."""
     changed = {change.key for change in scorer_changes(before, stored_scorers(loaded))}
     for scorer in loaded.scorers:
-        if scorer.kind.live and scorer.key in changed:
+        if scorer.kind.asks_model and scorer.key in changed:
             message = f"{scorer.key} asks a model and is not as it was in run {record.id}: use `assay run`"
             raise SpecError(problem_in(loaded.document.sources, message, scorer.place))
 
@@ -122,7 +122,7 @@ def _carry_judges_over(loaded: LoadedTask, store: Store, record: RunRecord, made
     """A judge that is as it was keeps its scores."""
     keys = record.spec.scorer_keys
     for slot, scorer in enumerate(loaded.scorers, start=1):
-        if not scorer.kind.live:
+        if not scorer.kind.asks_model:
             continue
         source = (record.rows_of, keys.index(scorer.key) + 1)
         with store.begin() as connection:

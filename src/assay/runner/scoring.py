@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from assay.registry import WholeRunScorerKind
 from assay.spec import LoadedScorer
 from assay.types import Failure, Outcome, Rows, Score, ScoreColumns
 
@@ -38,20 +39,20 @@ def score_batch(scorers: Sequence[LoadedScorer], solved: Solved) -> Scored:
     answered = solved.answered
     scored: dict[int, ScoreColumns] = {}
     for slot, scorer in enumerate(scorers, start=1):
-        if scorer.kind.whole:
+        if isinstance(scorer.kind, WholeRunScorerKind):
             # scorers of all samples together come when all are there
             continue
         if slot in solved.judged:
             outcomes = solved.judged[slot]
             scored[slot] = _columns([o for place, o in enumerate(outcomes) if place not in solved.failures])
         else:
-            scored[slot] = scorer.kind.function(scorer.settings, answered)
+            scored[slot] = scorer.kind.score(scorer.settings, answered)
     return scored
 
 
 def score_rows(scorers: Sequence[LoadedScorer], slots: Sequence[int], rows: Rows) -> Scored:
     """Score rows whose samples are stored already, with some of the scorers."""
-    return {slot: scorers[slot - 1].kind.function(scorers[slot - 1].settings, rows) for slot in slots}
+    return {slot: scorers[slot - 1].kind.score(scorers[slot - 1].settings, rows) for slot in slots}
 
 
 def without(rows: Rows, failures: Mapping[int, Failure]) -> Rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from assay.registry import Kind
+from assay.registry import BatchScorerKind
 from assay.scorers.common import SHARE, STAGE, TextScorer, looked_at, row_by_row
 from assay.spec.fields import Template
 from assay.templates import texts
@@ -33,12 +33,12 @@ def bleu(settings: Bleu, rows: Rows) -> ScoreColumns:
         return {"bleu_score": score, "answer_gt": truth, "answer_pred": text}
 
     columns = [texts(settings.ground_truth, rows, stage=STAGE), looked_at(settings, rows)]
-    return row_by_row(one, columns, values=KIND.values or (), metadata=KIND.metadata)
+    return row_by_row(KIND, one, columns)
 
 
-KIND = Kind(
+KIND = BatchScorerKind(
     settings=Bleu,
-    function=bleu,
+    score=bleu,
     values=("bleu_score",),
     metadata=("answer_gt", "answer_pred"),
     ranges={"bleu_score": SHARE},

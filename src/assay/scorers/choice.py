@@ -9,22 +9,13 @@ from typing import Annotated, Any, Literal, Self
 import orjson
 from pydantic import BeforeValidator, model_validator
 
-from assay.registry import Kind, Said
+from assay.registry import BatchScorerKind, Said
 from assay.scorers.choice_readers import CONTRADICTION, agreed, read_all, read_letter
 from assay.scorers.common import SHARE, STAGE, ReplyScorer, RowFailureError, replies, row_by_row, score_columns
 from assay.scorers.disputes import dispute_report, disputed_detail, readings_of_failure, readings_of_score
 from assay.spec.fields import ColumnName, Template
 from assay.templates import has_placeholder, is_constant, lists, texts
 from assay.types import Column, Failure, Rows, ScoreColumns
-
-_METADATA = (
-    "completion_validity",
-    "predicted_choice",
-    "ground_truth_choice",
-    "choices",
-    "readers",
-    "disputed",
-)
 
 
 def _template_or_list(given: Any) -> Any:
@@ -118,10 +109,9 @@ def string_equals_mcqa(settings: StringEqualsMcqa, rows: Rows) -> ScoreColumns:
         options = lists(settings.choice_texts, rows, stage=STAGE)
     one = _by_consensus if settings.answer_extraction == "consensus" else _by_letter
     return row_by_row(
+        KIND,
         lambda answer, truth, known, given: one(answer, _right(truth, known), known, _options(known, given)),
         [Column(values=answers), truths, choices, options],
-        values=("is_correct",),
-        metadata=_METADATA,
     )
 
 
@@ -133,8 +123,9 @@ def _by_first_character(answers: list[str], truths: Column, choices: Column) -> 
             failures[place] = _not_a_choice(truth, known).failure
     first = [answer[:1] for answer in answers]
     return score_columns(
-        {"is_correct": [1.0 if a == b else 0.0 for a, b in zip(first, truths.values, strict=True)]},
+        KIND,
         {
+            "is_correct": [1.0 if a == b else 0.0 for a, b in zip(first, truths.values, strict=True)],
             "completion_validity": [
                 "VALID" if known and letter in known else "INVALID"
                 for letter, known in zip(first, choices.values, strict=True)
@@ -232,11 +223,18 @@ def disputes(settings: StringEqualsMcqa, said: Iterable[Said]) -> Mapping[str, A
     return {"disputes": {"n": report.n, "disputed": list(report.disputed), "accuracy": dict(report.accuracy)}}
 
 
-KIND = Kind(
+KIND = BatchScorerKind(
     settings=StringEqualsMcqa,
-    function=string_equals_mcqa,
+    score=string_equals_mcqa,
     values=("is_correct",),
-    metadata=_METADATA,
+    metadata=(
+        "completion_validity",
+        "predicted_choice",
+        "ground_truth_choice",
+        "choices",
+        "readers",
+        "disputed",
+    ),
     ranges={"is_correct": SHARE},
     detail=disputes,
 )

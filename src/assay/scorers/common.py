@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from assay.errors import SpecError
+from assay.registry import ScorerKind
 from assay.spec.fields import ScorerSpec, Template
 from assay.templates import texts
-from assay.types import Column, Failure, FailureKind, Rows, ScoreColumns
+from assay.types import Column, Failure, FailureKind, Rows, Score, ScoreColumns
 
 SHARE = (0.0, 1.0)
 STAGE = "score"
@@ -58,15 +59,30 @@ def looked_at(settings: TextScorer, rows: Rows) -> Column:
     return texts(settings.value, rows, stage=STAGE)
 
 
-def score_columns(
-    values: Mapping[str, list[Any]], metadata: Mapping[str, list[Any]], failures: Mapping[int, Failure]
-) -> ScoreColumns:
-    """The columns of a batch, with nothing in them where a row failed."""
+def score_columns(kind: ScorerKind, columns: Mapping[str, list[Any]], failures: Mapping[int, Failure]) -> ScoreColumns:
+    """The columns of a batch as the kind declares them, with nothing in them where a row failed."""
+    _check_declared(kind, columns)
     return ScoreColumns(
-        values={name: _without(column, failures) for name, column in values.items()},
-        metadata={name: _without(column, failures) for name, column in metadata.items()},
+        values={name: _without(columns[name], failures) for name in kind.values or () if name in columns},
+        metadata={name: _without(columns[name], failures) for name in kind.metadata if name in columns},
         failures=dict(sorted(failures.items())),
     )
+
+
+def score_of(kind: ScorerKind, fields: Mapping[str, Any]) -> Score:
+    """The score of one sample, its fields split into values and metadata as the kind declares them."""
+    _check_declared(kind, fields)
+    return Score(
+        scorer=kind.name,
+        values={name: fields[name] for name in kind.values or () if name in fields},
+        metadata={name: fields[name] for name in kind.metadata if name in fields},
+    )
+
+
+def _check_declared(kind: ScorerKind, fields: Iterable[str]) -> None:
+    """A field that the kind does not declare would be dropped without a word: the scorer's file is wrong."""
+    undeclared = [name for name in fields if name not in (kind.values or ()) and name not in kind.metadata]
+    assert not undeclared, f"{kind.name} gives {', '.join(undeclared)}, which its kind does not declare"
 
 
 def _without(column: list[Any], failures: Mapping[int, Failure]) -> list[Any]:
@@ -75,14 +91,8 @@ def _without(column: list[Any], failures: Mapping[int, Failure]) -> list[Any]:
     return [None if place in failures else value for place, value in enumerate(column)]
 
 
-def row_by_row(
-    one: Callable[..., Mapping[str, Any]],
-    columns: Sequence[Column],
-    *,
-    values: Iterable[str],
-    metadata: Iterable[str] = (),
-) -> ScoreColumns:
-    """Score each row by itself: `one` takes its value of every column and gives the fields by name."""
+def row_by_row(kind: ScorerKind, one: Callable[..., Mapping[str, Any]], columns: Sequence[Column]) -> ScoreColumns:
+    """Score each row by itself: `one` takes its value of every column and gives the fields that the kind declares."""
     failures = {place: failure for column in reversed(columns) for place, failure in column.failures.items()}
     made: list[Mapping[str, Any]] = []
     for place, given in enumerate(zip(*(column.values for column in columns), strict=True)):
@@ -93,8 +103,10 @@ def row_by_row(
             except RowFailureError as error:
                 failures[place] = error.failure
         made.append(fields)
+    # the first row stands for all: looking at every row would cost as much as scoring it
+    _check_declared(kind, next(filter(None, made), {}))
     return ScoreColumns(
-        values={name: [fields.get(name) for fields in made] for name in values},
-        metadata={name: [fields.get(name) for fields in made] for name in metadata},
+        values={name: [fields.get(name) for fields in made] for name in kind.values or ()},
+        metadata={name: [fields.get(name) for fields in made] for name in kind.metadata},
         failures=dict(sorted(failures.items())),
     )

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import field_validator
 
-from assay.registry import Kind
+from assay.registry import BatchScorerKind
 from assay.scorers.common import SHARE, STAGE, RowFailureError, TextScorer, looked_at, row_by_row
 from assay.spec.fields import Template
 from assay.templates import texts
@@ -38,12 +38,12 @@ def contains(settings: Contains, rows: Rows) -> ScoreColumns:
         return {"is_correct": 1.0 if found else 0.0, "substring": substring}
 
     columns = [texts(settings.substring, rows, stage=STAGE), looked_at(settings, rows)]
-    return row_by_row(one, columns, values=("is_correct",), metadata=("substring",))
+    return row_by_row(KIND, one, columns)
 
 
-KIND = Kind(
+KIND = BatchScorerKind(
     settings=Contains,
-    function=contains,
+    score=contains,
     values=("is_correct",),
     metadata=("substring",),
     ranges={"is_correct": SHARE},

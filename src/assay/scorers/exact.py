@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from assay.registry import Kind
+from assay.registry import BatchScorerKind
 from assay.scorers.common import SHARE, STAGE, TextScorer, looked_at, score_columns
 from assay.spec.fields import Template
 from assay.templates import texts
@@ -44,8 +44,12 @@ def string_equals(settings: StringEquals, rows: Rows) -> ScoreColumns:
         left = [even(text or "") for text in left]
         right = [even(text or "") for text in right]
     return score_columns(
-        {"is_correct": [1.0 if a == b else 0.0 for a, b in zip(left, right, strict=True)]},
-        {"answer_gt": truth.values, "answer_pred": found.values},
+        KIND,
+        {
+            "is_correct": [1.0 if a == b else 0.0 for a, b in zip(left, right, strict=True)],
+            "answer_gt": truth.values,
+            "answer_pred": found.values,
+        },
         failures,
     )
 
@@ -64,9 +68,9 @@ _STEPS: dict[str, Callable[[str], str]] = {
     "punctuation": lambda text: text.translate(_punctuation()),
 }
 
-KIND = Kind(
+KIND = BatchScorerKind(
     settings=StringEquals,
-    function=string_equals,
+    score=string_equals,
     values=("is_correct",),
     metadata=("answer_gt", "answer_pred"),
     ranges={"is_correct": SHARE},

@@ -8,20 +8,12 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import BeforeValidator
 
-from assay.registry import Kind
+from assay.registry import BatchScorerKind
 from assay.scorers.common import SHARE, STAGE, ReplyScorer, RowFailureError, replies, row_by_row
 from assay.spec.fields import Template
 from assay.templates import has_placeholder, is_constant, lists
 from assay.types import Column, Rows, ScoreColumns
 
-_VALUES = (
-    "all_required_calls_made",
-    "required_calls_coverage",
-    "num_required_calls_made",
-    "num_required_calls_not_made",
-    "num_unrequired_calls",
-    "num_required_calls_total",
-)
 Call = tuple[str, Any]
 ANY_ARGUMENTS: Any = object()
 _WANTED = "expected a list of function names or {name, arguments}, or a template that gives one"
@@ -70,7 +62,7 @@ class FunctionCallCoverage(ReplyScorer):
 
     def default_metrics(self) -> list[dict[str, Any]]:
         """The mean of every value."""
-        return [{"type": "mean", "field": field} for field in _VALUES]
+        return [{"type": "mean", "field": field} for field in KIND.values or ()]
 
 
 def function_call_coverage(settings: FunctionCallCoverage, rows: Rows) -> ScoreColumns:
@@ -95,7 +87,7 @@ def function_call_coverage(settings: FunctionCallCoverage, rows: Rows) -> ScoreC
         }
 
     entries = lists(settings.function_calls, rows, stage=STAGE)
-    return row_by_row(one, [entries, Column(values=made)], values=_VALUES)
+    return row_by_row(KIND, one, [entries, Column(values=made)])
 
 
 def required_calls(entries: Sequence[Any]) -> list[Call]:
@@ -171,9 +163,16 @@ def _matched_in_order(required: Sequence[Call], calls: Sequence[Call]) -> int:
     return best[-1]
 
 
-KIND = Kind(
+KIND = BatchScorerKind(
     settings=FunctionCallCoverage,
-    function=function_call_coverage,
-    values=_VALUES,
+    score=function_call_coverage,
+    values=(
+        "all_required_calls_made",
+        "required_calls_coverage",
+        "num_required_calls_made",
+        "num_required_calls_not_made",
+        "num_unrequired_calls",
+        "num_required_calls_total",
+    ),
     ranges={"all_required_calls_made": SHARE, "required_calls_coverage": SHARE},
 )

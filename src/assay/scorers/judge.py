@@ -19,7 +19,7 @@ Value = TypeVar("Value")
 _LEFT_TO_THE_MODEL = Sampling()
 
 
-class JudgeScorer(ScorerSpec):
+class JudgeScorerSpec(ScorerSpec):
     """A scorer that asks a model what it thinks of a sample."""
 
     model_key: Annotated[Located, Field(min_length=1)]
@@ -29,7 +29,7 @@ class JudgeScorer(ScorerSpec):
     sampling: SamplingSpec | None = None
 
 
-async def judged(settings: JudgeScorer, rows: Rows, ask: Ask, form: Form[Value]) -> Verdict[Value] | Failure:
+async def judged(settings: JudgeScorerSpec, rows: Rows, ask: Ask, form: Form[Value]) -> Verdict[Value] | Failure:
     """The judge's verdict on the one row, in the form that is wanted."""
     system, user = settings.system_prompt, settings.user_prompt
     rendered: list[str | None] = []

@@ -7,17 +7,17 @@ from typing import Any, Literal
 from pydantic import ValidationInfo, field_validator
 
 from assay.judging.response_format import choice_form
-from assay.registry import Kind
-from assay.scorers.common import SHARE, STAGE
-from assay.scorers.judge import JudgeScorer, beside, distinct, judged
+from assay.registry import JudgeScorerKind
+from assay.scorers.common import SHARE, STAGE, score_of
+from assay.scorers.judge import JudgeScorerSpec, beside, distinct, judged
 from assay.spec.fields import Template
 from assay.templates import values
-from assay.types import Ask, Failure, Rows, Score, ScoreValue
+from assay.types import Ask, Failure, Rows, Score
 
 _TRUTH = "ground_truth_label"
 
 
-class JudgeClassifier(JudgeScorer):
+class JudgeClassifier(JudgeScorerSpec):
     """A judge chooses one of the declared labels; those in `correct_labels` make the sample correct."""
 
     type: Literal["model_as_a_judge_classifier"]
@@ -54,13 +54,13 @@ async def judge_classifier(settings: JudgeClassifier, rows: Rows, ask: Ask) -> S
     verdict = await judged(settings, rows, ask, choice_form(labels))
     if isinstance(verdict, Failure):
         return verdict
-    found: dict[str, ScoreValue] = {
+    fields = {
         "is_correct": 1.0 if verdict.value in settings.correct_labels else 0.0,
         "predicted_label": verdict.value,
+        "raw_label": verdict.written,
+        **beside(verdict),
     }
-    if truth is not None:
-        found[_TRUTH] = truth
-    return Score(scorer=settings.type, values=found, metadata={"raw_label": verdict.written, **beside(verdict)})
+    return score_of(KIND, fields if truth is None else {**fields, _TRUTH: truth})
 
 
 def _ground_truth(settings: JudgeClassifier, rows: Rows) -> str | Failure | None:
@@ -75,10 +75,9 @@ def _ground_truth(settings: JudgeClassifier, rows: Rows) -> str | Failure | None
     return None if known is None else str(known)
 
 
-KIND = Kind(
+KIND = JudgeScorerKind(
     settings=JudgeClassifier,
-    function=judge_classifier,
-    live=True,
+    score=judge_classifier,
     values=("is_correct", "predicted_label", _TRUTH),
     metadata=("raw_label", "reasoning", "confidence"),
     ranges={"is_correct": SHARE},

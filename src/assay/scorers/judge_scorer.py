@@ -8,13 +8,13 @@ from typing import Any, Literal
 from pydantic import Field, ValidationInfo, field_validator
 
 from assay.judging.response_format import score_form
-from assay.registry import Kind
-from assay.scorers.common import SHARE
-from assay.scorers.judge import JudgeScorer, beside, judged
+from assay.registry import JudgeScorerKind
+from assay.scorers.common import SHARE, score_of
+from assay.scorers.judge import JudgeScorerSpec, beside, judged
 from assay.types import Ask, Failure, Rows, Score
 
 
-class JudgeScale(JudgeScorer):
+class JudgeScale(JudgeScorerSpec):
     """A judge gives a number from `score_min` to `score_max`; the score is its place between them, from 0 to 1."""
 
     type: Literal["model_as_a_judge_scorer"]
@@ -40,17 +40,13 @@ async def judge_scale(settings: JudgeScale, rows: Rows, ask: Ask) -> Score | Fai
     verdict = await judged(settings, rows, ask, score_form(low, high))
     if isinstance(verdict, Failure):
         return verdict
-    return Score(
-        scorer=settings.type,
-        values={"score": (verdict.value - low) / (high - low)},
-        metadata={"raw_score": verdict.value, **beside(verdict)},
-    )
+    share = (verdict.value - low) / (high - low)
+    return score_of(KIND, {"score": share, "raw_score": verdict.value, **beside(verdict)})
 
 
-KIND = Kind(
+KIND = JudgeScorerKind(
     settings=JudgeScale,
-    function=judge_scale,
-    live=True,
+    score=judge_scale,
     values=("score",),
     metadata=("raw_score", "reasoning", "confidence"),
     ranges={"score": SHARE},

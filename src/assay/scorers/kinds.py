@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assay.registry import LazyKinds
+from assay.registry import LazyKinds, ScorerKind
 
-KINDS = LazyKinds(
+KINDS: LazyKinds[ScorerKind] = LazyKinds(
     {
         "string_equals": "assay.scorers.exact",
         "string_equals_mcqa": "assay.scorers.choice",

@@ -7,12 +7,13 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from assay.judging.response_format import choice_form, label_form
-from assay.registry import Kind
-from assay.scorers.judge import JudgeScorer, beside, distinct, judged
+from assay.registry import JudgeScorerKind
+from assay.scorers.common import score_of
+from assay.scorers.judge import JudgeScorerSpec, beside, distinct, judged
 from assay.types import Ask, Failure, Rows, Score
 
 
-class Labeler(JudgeScorer):
+class Labeler(JudgeScorerSpec):
     """A judge puts a label on each sample: one of `valid_labels`, or any where there are none."""
 
     type: Literal["labeler_via_model"]
@@ -35,17 +36,12 @@ async def label(settings: Labeler, rows: Rows, ask: Ask) -> Score | Failure:
     verdict = await judged(settings, rows, ask, choice_form(labels) if labels else label_form())
     if isinstance(verdict, Failure):
         return verdict
-    return Score(
-        scorer=settings.type,
-        values={"label": verdict.value},
-        metadata={"raw_label": verdict.written, **beside(verdict)},
-    )
+    return score_of(KIND, {"label": verdict.value, "raw_label": verdict.written, **beside(verdict)})
 
 
-KIND = Kind(
+KIND = JudgeScorerKind(
     settings=Labeler,
-    function=label,
-    live=True,
+    score=label,
     values=("label",),
     metadata=("raw_label", "reasoning", "confidence"),
 )

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
-from assay.registry import Kind
+from assay.registry import BatchScorerKind
 from assay.scorers.common import SHARE, STAGE, RowFailureError, TextScorer, looked_at, row_by_row
 from assay.scorers.numbers import last_number
 from assay.scorers.pattern import checked_pattern, compiled, matchable
@@ -18,7 +18,6 @@ from assay.types import Rows, ScoreColumns
 
 # a reply may hold a number of any size: its difference must not overflow
 _WIDE = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
-_METADATA = ("answer_gt", "answer_pred", "number_found")
 
 
 class NumericEquals(TextScorer):
@@ -58,7 +57,7 @@ def numeric_equals(settings: NumericEquals, rows: Rows) -> ScoreColumns:
         }
 
     columns = [texts(settings.ground_truth, rows, stage=STAGE), looked_at(settings, rows)]
-    return row_by_row(one, columns, values=("is_correct",), metadata=_METADATA)
+    return row_by_row(KIND, one, columns)
 
 
 def _marked(text: str, pattern: str | None) -> str | None:
@@ -76,10 +75,10 @@ def _close(expected: Decimal, found: Decimal, tolerance: Decimal) -> bool:
     return expected == found or _WIDE.subtract(expected, found).copy_abs() <= tolerance
 
 
-KIND = Kind(
+KIND = BatchScorerKind(
     settings=NumericEquals,
-    function=numeric_equals,
+    score=numeric_equals,
     values=("is_correct",),
-    metadata=_METADATA,
+    metadata=("answer_gt", "answer_pred", "number_found"),
     ranges={"is_correct": SHARE},
 )

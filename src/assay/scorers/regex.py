@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import field_validator
 
-from assay.registry import Kind
+from assay.registry import BatchScorerKind
 from assay.scorers.common import SHARE, TextScorer, looked_at, row_by_row
 from assay.scorers.pattern import checked_pattern, compiled, matchable
 from assay.spec.fields import Located
@@ -36,12 +36,12 @@ def regex(settings: Regex, rows: Rows) -> ScoreColumns:
         found = search(matchable(text))
         return {"is_correct": 1.0 if found else 0.0, "matched": found[0] if found else None}
 
-    return row_by_row(one, [looked_at(settings, rows)], values=("is_correct",), metadata=("matched",))
+    return row_by_row(KIND, one, [looked_at(settings, rows)])
 
 
-KIND = Kind(
+KIND = BatchScorerKind(
     settings=Regex,
-    function=regex,
+    score=regex,
     values=("is_correct",),
     metadata=("matched",),
     ranges={"is_correct": SHARE},

@@ -22,7 +22,7 @@ from assay.judging.rubric import Sheet, sheet_from_file, sheet_from_text, sheet_
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import CannotAssess, ScoreValueRule, Scoring
 from assay.judging.verdicts import Verdict, read_verdict
-from assay.registry import Kind, Said
+from assay.registry import JudgeScorerKind, Said
 from assay.scorers.common import SHARE, STAGE, TextScorer, looked_at
 from assay.spec.fields import Located, Settings, Template
 from assay.spec.project import project_folder
@@ -214,10 +214,9 @@ def _panel_detail(settings: RubricScorer, said: Iterable[Said]) -> Mapping[str, 
     return {**detail, **({"warnings": notes} if notes else {})} or None
 
 
-KIND = Kind(
+KIND = JudgeScorerKind(
     settings=RubricScorer,
-    function=judge_by_rubric,
-    live=True,
+    score=judge_by_rubric,
     detail=_panel_detail,
     ranges={"score": SHARE, "coverage": SHARE, "truth_score": SHARE},
 )

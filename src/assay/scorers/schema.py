@@ -9,7 +9,7 @@ from typing import Any, Literal
 import orjson
 from pydantic import Field, field_validator
 
-from assay.registry import Kind
+from assay.registry import BatchScorerKind
 from assay.scorers.common import SHARE, STAGE, RowFailureError, TextScorer, replies, row_by_row
 from assay.scorers.pattern import compiled, matchable
 from assay.templates import has_placeholder, values
@@ -58,7 +58,7 @@ def json_schema(settings: JsonSchema, rows: Rows) -> ScoreColumns:
         column = Column(values=replies(settings, rows))
     else:
         column = values(settings.value, rows, stage=STAGE)
-    return row_by_row(one, [column], values=("is_correct",), metadata=("problem",))
+    return row_by_row(KIND, one, [column])
 
 
 def _check_schema(schema: Any) -> None:
@@ -165,9 +165,9 @@ _LINEAR = {
     "additionalProperties": _additional_properties,
 }
 
-KIND = Kind(
+KIND = BatchScorerKind(
     settings=JsonSchema,
-    function=json_schema,
+    score=json_schema,
     values=("is_correct",),
     metadata=("problem",),
     ranges={"is_correct": SHARE},

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import orjson
 
-from assay.registry import Kind
+from assay.registry import BatchScorerKind, InSandbox
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.program import CallFailed, Program, Result
 from assay.scorers.common import RowFailureError
@@ -110,4 +110,4 @@ def _fits(value: Any) -> bool:
     return isinstance(value, int | str) or (isinstance(value, float) and math.isfinite(value))
 
 
-KIND = Kind(settings=PythonScorer, function=snippet, code=True)
+KIND = BatchScorerKind(settings=PythonScorer, score=InSandbox(snippet))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from assay.registry import Kind
+from assay.registry import InSandbox, WholeRunScorerKind
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.program import CallFailed, Program, Result, Returned
 from assay.scorers.snippet import PRINTED, arguments, scored
@@ -49,4 +49,4 @@ def _entries(result: Result, n: int, function: str) -> list[Result]:
     return [CallFailed(wrong)] * n
 
 
-KIND = Kind(settings=PythonAllSamplesScorer, function=snippet_all, code=True, whole=True)
+KIND = WholeRunScorerKind(settings=PythonAllSamplesScorer, score=InSandbox(snippet_all))

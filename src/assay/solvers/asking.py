@@ -15,7 +15,7 @@ STAGE = "solve"
 Role = Literal["system", "developer", "user", "assistant"]
 
 
-class AskingSolver(SolverSpec):
+class AskingSolverSpec(SolverSpec):
     """What every solver that asks a model accepts."""
 
     sampling: SamplingSpec = SamplingSpec()

@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 import orjson
 
-from assay.registry import Kind
-from assay.solvers.asking import STAGE, AskingSolver, answer_in, said
+from assay.registry import AskingSolverKind
+from assay.solvers.asking import STAGE, AskingSolverSpec, answer_in, said
 from assay.solvers.inputs import GenericInput, asked, rendered_json, request_from
 from assay.types import Ask, Failure, Item, Reply, Request, Rows, Sampling, Solution, Trace
 
 
-class GroupedSingleTurnSolver(AskingSolver):
+class GroupedSingleTurnSolver(AskingSolverSpec):
     """A list or mapping of inputs for each sample, one call each; the answer is the JSON of all answers."""
 
     type: Literal["grouped_single_turn_solver"]
@@ -71,4 +71,4 @@ async def _replies(requests: Sequence[Request], ask: Ask) -> list[Reply]:
     return replies
 
 
-KIND = Kind(settings=GroupedSingleTurnSolver, function=grouped, live=True)
+KIND = AskingSolverKind(settings=GroupedSingleTurnSolver, solve=grouped)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from assay.registry import LazyKinds
+from assay.registry import LazyKinds, SolverKind
 
-KINDS = LazyKinds(
+KINDS: LazyKinds[SolverKind] = LazyKinds(
     {
         "pass_through_solver": "assay.solvers.pass_through",
         "single_turn_solver": "assay.solvers.single_turn",

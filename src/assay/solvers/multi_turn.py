@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from assay.registry import Kind
-from assay.solvers.asking import STAGE, AskingSolver, InputMessage, answer_in, message, rendered, said
+from assay.registry import AskingSolverKind
+from assay.solvers.asking import STAGE, AskingSolverSpec, InputMessage, answer_in, message, rendered, said
 from assay.solvers.builders import (
     ChatMessage,
     Generate,
@@ -27,7 +27,7 @@ from assay.templates import row_variables
 from assay.types import Ask, Failure, Item, Request, Rows, Solution, Trace
 
 
-class MultiTurnSolver(AskingSolver):
+class MultiTurnSolver(AskingSolverSpec):
     """A conversation in several turns, with loops, recorded beginnings, and models that play the user."""
 
     type: Literal["multi_turn_solver"]
@@ -170,4 +170,4 @@ def _given(text: str | Failure) -> str:
     return text
 
 
-KIND = Kind(settings=MultiTurnSolver, function=multi_turn, live=True)
+KIND = AskingSolverKind(settings=MultiTurnSolver, solve=multi_turn)

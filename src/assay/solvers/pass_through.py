@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from assay.registry import Kind
+from assay.registry import BatchSolverKind
 from assay.solvers.conversation import UnreadableError, answer_of, as_text, as_trace, column_of
 from assay.spec.fields import ColumnName, SolverSpec
 from assay.types import Failure, Rows, Trace
@@ -70,4 +70,4 @@ def _said(answer: str) -> Trace:
     return Trace(({"type": "message", "role": "assistant", "content": answer},))
 
 
-KIND = Kind(settings=PassThroughSolver, function=pass_through)
+KIND = BatchSolverKind(settings=PassThroughSolver, solve=pass_through)

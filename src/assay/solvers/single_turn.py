@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from assay.registry import Kind
-from assay.solvers.asking import AskingSolver, answer_in, said
+from assay.registry import AskingSolverKind
+from assay.solvers.asking import AskingSolverSpec, answer_in, said
 from assay.solvers.inputs import InputBuilder, asked, request_of
 from assay.types import Ask, Failure, Rows, Solution, Trace
 
 
-class SingleTurnSolver(AskingSolver):
+class SingleTurnSolver(AskingSolverSpec):
     """One question to the model for each sample, made of messages or of a template."""
 
     type: Literal["single_turn_solver"]
@@ -29,4 +29,4 @@ async def single_turn(settings: SingleTurnSolver, rows: Rows, ask: Ask) -> Solut
     return Solution(answer=answer, trace=Trace((*asked(request), *said(reply))))
 
 
-KIND = Kind(settings=SingleTurnSolver, function=single_turn, live=True)
+KIND = AskingSolverKind(settings=SingleTurnSolver, solve=single_turn)

@@ -8,16 +8,16 @@ from typing import Any, Literal
 
 import orjson
 
-from assay.registry import Kind
+from assay.registry import AskingSolverKind, InSandbox
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.program import CallFailed, Program
-from assay.solvers.asking import STAGE, AskingSolver, said
+from assay.solvers.asking import STAGE, AskingSolverSpec, said
 from assay.solvers.conversation import UnreadableError, answer_of, as_trace
 from assay.spec.code import SolverCode
 from assay.types import Ask, Failure, Reply, Request, Rows, Sampling, Solution, Trace
 
 
-class PythonSolver(AskingSolver):
+class PythonSolver(AskingSolverSpec):
     """A Python coroutine of yours asks the model as it likes; it runs in a sandbox, and only with --allow-code."""
 
     type: Literal["python"]
@@ -72,4 +72,4 @@ def _solution(made: Mapping[str, Any]) -> Solution:
     return Solution(answer=answer_of(trace) if output is None else str(output), trace=trace)
 
 
-KIND = Kind(settings=PythonSolver, function=snippet, live=True, code=True)
+KIND = AskingSolverKind(settings=PythonSolver, solve=InSandbox(snippet))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import Place, Problem
-from assay.registry import Kind
+from assay.registry import MetricKind, PerSample, ScorerKind, SolverKind, SourceKind
 from assay.spec.code import EvidenceCode
 from assay.spec.document import Document
 from assay.spec.fields import MetricSpec, ScorerSpec, SolverSpec, SourceSpec
@@ -22,8 +22,13 @@ class LoadedMetric:
     """A metric of a scorer."""
 
     key: str
-    kind: Kind
+    kind: MetricKind
     settings: MetricSpec
+
+    @property
+    def per_sample(self) -> PerSample | None:
+        """How one sample enters the metric; None when the metric is no mean over samples."""
+        return None if self.kind.per_sample is None else self.kind.per_sample(self.settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +36,7 @@ class LoadedScorer:
     """A scorer of a task with its metrics."""
 
     key: str
-    kind: Kind
+    kind: ScorerKind
     settings: ScorerSpec
     metrics: tuple[LoadedMetric, ...]
     place: Place | None
@@ -41,7 +46,7 @@ class LoadedScorer:
 class LoadedSolver:
     """The solver of a task; `fan_out` makes the rows that are scored of its answers, where they are others."""
 
-    kind: Kind
+    kind: SolverKind
     settings: SolverSpec
     place: Place | None
     fan_out: Callable[[Rows], Sequence[Sequence[Fanned] | Failure]] | None = None
@@ -56,7 +61,7 @@ class LoadedDataset:
     """
 
     key: str
-    kind: Kind
+    kind: SourceKind
     settings: SourceSpec
     folder: Path
     place: Place | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -44,6 +44,7 @@ class Postprocessor(Settings):
 class SolverSpec(Settings):
     """What every solver accepts."""
 
+    kind_sort: ClassVar[str] = "solver"
     type: str
     message_format: str | None = None
     postprocessor: Postprocessor | None = None
@@ -52,6 +53,7 @@ class SolverSpec(Settings):
 class ScorerSpec(Settings):
     """What every scorer accepts; `metrics` is checked entry by entry elsewhere (None = the default)."""
 
+    kind_sort: ClassVar[str] = "scorer"
     type: str
     key: Key | None = None
     display_name: str | None = None
@@ -82,6 +84,7 @@ class ScorerSpec(Settings):
 class MetricSpec(Settings):
     """What every metric accepts."""
 
+    kind_sort: ClassVar[str] = "metric"
     type: str
     key: Key | None = None
     display_name: str | None = None
@@ -92,5 +95,6 @@ class MetricSpec(Settings):
 class SourceSpec(Settings):
     """What every dataset source accepts; `filters` is checked by dataset/filters.py."""
 
+    kind_sort: ClassVar[str] = "dataset source"
     type: str
     filters: list[Any] | None = None

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from assay.errors import Place, Problem
-from assay.registry import Kind
+from assay.registry import SynthesizerKind
 from assay.spec.document import Document
 from assay.spec.fields import Key, Settings
 from assay.spec.read_options import Reading
@@ -83,7 +83,7 @@ class GeneratorFile(Settings):
 class LoadedSynthesizer:
     """A synthesizer of a generator."""
 
-    kind: Kind
+    kind: SynthesizerKind
     settings: Any
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from assay.registry import KindTable
 from assay.spec.nearest import listing, nearest
@@ -34,7 +35,7 @@ def unavailable(sort: str, name: str) -> bool:
     return name in _FORMAT.get(sort, ())
 
 
-def no_such_type(shelf: KindTable, name: str) -> tuple[str, str | None]:
+def no_such_type(shelf: KindTable[Any], name: str) -> tuple[str, str | None]:
     """What to say of a type that is not on the shelf, and the name that was probably meant."""
     if unavailable(shelf.sort, name):
         return f'the {shelf.sort} "{name}" is not available in this version', None

@@ -67,7 +67,7 @@ class _Schema:
         self.schema: dict[str, Any] = {"$schema": _DIALECT, **_of(model), "title": title}
         self.definitions: dict[str, Any] = self.schema.setdefault("$defs", {})
 
-    def union(self, shelf: KindTable) -> dict[str, Any]:
+    def union(self, shelf: KindTable[Any]) -> dict[str, Any]:
         return self.models(kind.settings for kind in shelf.values())
 
     def models(self, models: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from assay.registry import Kind, KindTable, Registry
+from assay.registry import K, KindTable, Registry
 from assay.spec.bound import LoadedMetric, LoadedScorer, LoadedSolver
 from assay.spec.document import Steps
 from assay.spec.fields import MetricSpec, ScorerSpec, SolverSpec
@@ -38,7 +38,7 @@ def load_scorers(
     return [scorer for scorer in found if scorer is not None]
 
 
-def kind_named(shelf: KindTable, node: Any, steps: Steps, checker: Checker) -> Kind | None:
+def kind_named(shelf: KindTable[K], node: Any, steps: Steps, checker: Checker) -> K | None:
     """The kind that a mapping names by `type`, or None and the problem noted."""
     if not isinstance(node, dict):
         checker.report(f"expected a {shelf.sort}, such as {{type: ...}}, got {described(node)}", steps)

@@ -113,8 +113,11 @@ def _reported(samples: Iterator[Sample], key: str) -> Iterator[Said]:
 
 def _with_bounds(result: MetricResult, metric: LoadedMetric, scorer: LoadedScorer, n_failed: int) -> MetricResult:
     """Where a mean would lie if every failed sample had the least, or the greatest, value that there is."""
-    span = scorer.kind.ranges.get(str(getattr(metric.settings, "field", "")))
-    if span is None or metric.kind.name != "mean" or not n_failed:
+    per_sample = metric.per_sample
+    if per_sample is None or not per_sample.is_field or not n_failed:
+        return result
+    span = scorer.kind.ranges.get(per_sample.fields[0])
+    if span is None:
         return result
     bounds = {}
     for name, value in result.values.items():
@@ -166,7 +169,7 @@ def _table(basis: MetricInputs, slot: int, scorer: LoadedScorer) -> tuple[Table,
         fields |= {f"{name}{UNBIASED}" for name in fields}
     labels = {label for settings in specs for label in labels_of(settings)}
     unlabelled = dict.fromkeys(labels, 0)
-    whole = any(metric.kind.code for metric in scorer.metrics)
+    whole = any(metric.kind.runs_code for metric in scorer.metrics)
     builder = TableBuilder(fields, labels, ranges=ranges_of(scorer.kind.ranges, trials), whole=whole)
     known = scorer.kind.values
     metadata = trials is None and (whole or known is None or not fields <= set(known))

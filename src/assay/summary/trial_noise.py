@@ -27,9 +27,11 @@ def with_noise(
 
     Beside it stands the smallest difference that two runs of the same model over the same samples show by luck.
     """
-    field = str(getattr(metric.settings, "field", ""))
-    trials = basis.trials
-    if trials is None or metric.kind.name != "mean" or not _averaged(trials, field):
+    trials, per_sample = basis.trials, metric.per_sample
+    if trials is None or per_sample is None or not per_sample.is_field:
+        return result
+    field = per_sample.fields[0]
+    if not _averaged(trials, field):
         return result
     found = noise_floor(
         _table(basis, slot, field, trials.num_trials),
@@ -46,7 +48,7 @@ def with_noise(
 def _averaged(trials: Trials, field: str) -> bool:
     """Do the trials of a sample become their mean?"""
     rules = {rule.score_name: rule.aggregator.function for rule in trials.score_aggregators or ()}
-    return bool(field) and rules.get(field, "mean") == "mean"
+    return rules.get(field, "mean") == "mean"
 
 
 def _table(basis: MetricInputs, slot: int, field: str, times: int) -> FloatArray:

@@ -1,14 +1,14 @@
 """Synthesizers: each makes rows out of one row, and they follow one another.
 
 A function takes its settings and rows, and gives for every row the rows made of it or a Failure. One that asks a model
-(`live`) is a coroutine over one row and a way to ask; one that runs user code (`code`) is given a sandbox too.
+is a coroutine over one row and a way to ask; one that runs user code takes the sandbox by name.
 """
 
 from __future__ import annotations
 
-from assay.registry import LazyKinds
+from assay.registry import LazyKinds, SynthesizerKind
 
-KINDS = LazyKinds(
+KINDS: LazyKinds[SynthesizerKind] = LazyKinds(
     {
         name: f"assay.datasets.synthesizers.{module}"
         for name, module in {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from assay.spec.fields import Settings
 from assay.types import Failure, FailureKind
@@ -16,6 +16,7 @@ Made = list[Row] | Failure
 class SynthesizerSpec(Settings):
     """What every synthesizer accepts."""
 
+    kind_sort: ClassVar[str] = "synthesizer"
     type: str
 
 

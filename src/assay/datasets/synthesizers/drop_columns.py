@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec, failed, unknown_columns
-from assay.registry import Kind
+from assay.registry import BatchSynthesizerKind
 
 
 class DropColumns(SynthesizerSpec):
@@ -34,4 +34,4 @@ def _without(row: Row, columns: Sequence[str]) -> Made:
     return [{name: value for name, value in row.items() if name not in columns}]
 
 
-KIND = Kind(settings=DropColumns, function=drop_columns)
+KIND = BatchSynthesizerKind(settings=DropColumns, synthesize=drop_columns)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec
-from assay.registry import Kind
+from assay.registry import BatchSynthesizerKind
 
 
 class EmptySynthesizer(SynthesizerSpec):
@@ -24,4 +24,4 @@ def pass_on(settings: EmptySynthesizer, rows: Sequence[Row]) -> list[Made]:
     return [[row] for row in rows]
 
 
-KIND = Kind(settings=EmptySynthesizer, function=pass_on)
+KIND = BatchSynthesizerKind(settings=EmptySynthesizer, synthesize=pass_on)

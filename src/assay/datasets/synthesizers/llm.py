@@ -12,7 +12,7 @@ from assay.judging.ask import ask_judge
 from assay.judging.json_extraction import Unreadable, objects_in
 from assay.judging.parse import Reading
 from assay.judging.prompts import wording
-from assay.registry import Kind
+from assay.registry import AskingSynthesizerKind
 from assay.spec.fields import Template
 from assay.spec.sampling import SamplingSpec
 from assay.templates import TemplateFailure, render_text
@@ -141,4 +141,4 @@ def _samples(text: str, properties: Mapping[str, Any]) -> list[Row]:
     return [{name: sample[name] for name in properties} for sample in samples]
 
 
-KIND = Kind(settings=LlmSynthesizer, function=written, live=True)
+KIND = AskingSynthesizerKind(settings=LlmSynthesizer, synthesize=written)

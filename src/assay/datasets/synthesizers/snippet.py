@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec, failed
-from assay.registry import Kind
+from assay.registry import BatchSynthesizerKind, InSandbox
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.program import CallFailed, Program, Result
 from assay.spec.code import Code
@@ -26,7 +26,7 @@ class PythonSynthesizer(SynthesizerSpec):
     synthesize_snippet: SynthesizeCode
 
 
-def from_code(settings: PythonSynthesizer, rows: Sequence[Row], sandbox: Sandbox) -> list[Made]:
+def from_code(settings: PythonSynthesizer, rows: Sequence[Row], *, sandbox: Sandbox) -> list[Made]:
     """What the function gives for each row; whatever else it gives is a failure of that row."""
     program = Program.of(settings.synthesize_snippet, "plain")
     results = sandbox.map(program, [[row] for row in rows])
@@ -42,4 +42,4 @@ def _made(row: Row, result: Result) -> Made:
     return [{**row, **each} for each in value]
 
 
-KIND = Kind(settings=PythonSynthesizer, function=from_code, code=True)
+KIND = BatchSynthesizerKind(settings=PythonSynthesizer, synthesize=InSandbox(from_code))

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec, failed
-from assay.registry import Kind
+from assay.registry import BatchSynthesizerKind
 from assay.spec.fields import Template
 from assay.templates import TemplateFailure, check_syntax, render_text
 
@@ -93,4 +93,4 @@ def _with_fields(template: str, fields: Mapping[str, Any]) -> str:
     return text
 
 
-KIND = Kind(settings=TemplateSynthesizer, function=from_templates)
+KIND = BatchSynthesizerKind(settings=TemplateSynthesizer, synthesize=from_templates)

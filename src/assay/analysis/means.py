@@ -88,9 +88,7 @@ def _addresses(store: Store, record: RunRecord) -> Iterator[str]:
         yield from (f"{scorer}/{metric}/{name}" for name in orjson.loads(document)["values"])
 
 
-def _sample_mean(
-    address: str, scorer: StoredScorer, per_sample: PerSample, metric: Mapping[str, Any]
-) -> SampleMean:
+def _sample_mean(address: str, scorer: StoredScorer, per_sample: PerSample, metric: Mapping[str, Any]) -> SampleMean:
     bounds = scorer.ranges.get(per_sample.fields[0]) if per_sample.is_field else per_sample.bounds
     return SampleMean(
         address=address,

@@ -150,7 +150,7 @@ def test_a_dead_judge_is_named_and_the_others_decide():
     assert result.failed_items == 0
     assert result.judge_failures == {"a": (0, 20), "b": (20, 20), "c": (0, 20)}
     (warning,) = result.warnings
-    assert warning.startswith('judge "b" is dead: all of its 20 calls failed (')
+    assert warning.startswith('all 20 calls to judge "b" failed (')
 
 
 def test_an_item_that_no_judge_could_grade_is_named(asked):

@@ -16,8 +16,8 @@ from assay.analysis.panels import Totals
 from assay.analysis.scale import Scale
 from assay.analysis.votes import Ballot, scales_of, score_errors
 from assay.errors import SpecError
-from assay.judging.criteria import Criterion, CriterionVerdict
-from assay.judging.rubric import Sheet
+from assay.judging.criteria import CriterionVerdict
+from assay.judging.rubric import stored_rubrics
 from assay.results.agreement import PANEL, Values
 from assay.store import runs
 from assay.store.decoder import Sample, read_samples, scorer_keys
@@ -187,14 +187,14 @@ def _number(given: Any) -> float:
 def _scales(record: RunRecord, keys: Sequence[str]) -> dict[str, Scale]:
     """The scales that a run remembers of its rubrics, by the names of their votes; those that differ are none."""
     spec = orjson.loads(record.spec)
-    sheets = [("", rubric) for rubric in spec.get("rubrics", ())]
-    kept = spec.get("sheets", {})
-    sheets += [(_prefix(key, keys), kept[key]) for key in keys if key in kept]
+    stored = [("", content) for content in spec.get("rubrics", ())]
+    contents = spec.get("sheets", {})
+    stored += [(_prefix(key, keys), contents[key]) for key in keys if key in contents]
     found: dict[str, list[Scale]] = {}
-    for prefix, rubric in sheets:
-        criteria = tuple(Criterion.model_validate(each, strict=False) for each in rubric["criteria"])
-        for name, scale in scales_of(Sheet(criteria=criteria)).items():
-            found.setdefault(prefix + name, []).append(scale)
+    for prefix, content in stored:
+        for rubric in stored_rubrics(content):
+            for name, scale in scales_of(rubric).items():
+                found.setdefault(prefix + name, []).append(scale)
     return {name: scales[0] for name, scales in found.items() if all(each == scales[0] for each in scales)}
 
 

@@ -16,7 +16,7 @@ from assay.errors import Problem, SpecError
 from assay.interop.table_file import Refused, read_table
 from assay.judging.criteria import Criterion
 from assay.judging.outcome import value_names
-from assay.judging.rubric import Sheet, sheet_from_file
+from assay.judging.rubric import Rubric
 from assay.spec.nearest import listing, nearest
 from assay.stats.clusters import FloatArray, IntArray
 from assay.stats.correlation import correlation
@@ -237,14 +237,14 @@ def score_errors(
     return values | {name: correlation(said, truth, name, items, level=level) for name in CORRELATIONS}
 
 
-def scales_of(sheet: Sheet) -> dict[str, Scale]:
+def scales_of(rubric: Rubric) -> dict[str, Scale]:
     """The scale of every criterion by its name."""
-    return dict(zip(value_names(sheet), map(Scale.of, sheet.criteria), strict=True))
+    return dict(zip(value_names(rubric), map(Scale.of, rubric.criteria), strict=True))
 
 
 def scales_from_file(path: Path) -> dict[str, Scale]:
     """The scale of every criterion that a rubric file declares."""
-    return scales_of(sheet_from_file(path))
+    return scales_of(Rubric.from_file(path))
 
 
 def scale_from_votes(ballot: Ballot, kind: ScaleKind | None = None) -> Scale:

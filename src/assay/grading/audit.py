@@ -174,7 +174,7 @@ class Audit:
         self, judge: str, reports: Mapping[str, Mapping[int, EnsembleEvaluationReport]]
     ) -> dict[ProbeName, Probe]:
         options = self._options
-        rules = next(iter(self._parts.values())).grader.rules
+        config = next(iter(self._parts.values())).grader.config
         made: dict[ProbeName, Probe] = {}
         for name in PROBES:
             if name not in options.probes:
@@ -184,10 +184,10 @@ class Audit:
             elif name == "position":
                 made[name] = position_probe(reports[name], judge, options.threshold, level=options.level)
             elif name == "noise":
-                made[name] = noise_probe(reports["plain"], judge, options.max_noise, rules, level=options.level)
+                made[name] = noise_probe(reports["plain"], judge, options.max_noise, config, level=options.level)
             else:
                 both = (reports["plain"], reports[name])
-                made[name] = score_probe(*both, judge, options.threshold, rules, level=options.level)
+                made[name] = score_probe(*both, judge, options.threshold, config, level=options.level)
         return made
 
 

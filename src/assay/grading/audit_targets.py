@@ -11,9 +11,10 @@ from assay.builtin import registry
 from assay.datasets.open import open_dataset
 from assay.errors import SpecError
 from assay.grading.config import CannotAssessConfig, JudgeSpec, LLMConfig
-from assay.grading.dataset import DataItem, RubricDataset
-from assay.grading.rubric import Rubric
+from assay.grading.dataset import RubricDataset
+from assay.grading.items import DataItem
 from assay.grading.submissions import read_submissions
+from assay.judging.rubric import Rubric
 from assay.prepare.plan import Options, inspect_task
 from assay.runner.all_samples import answered_samples, in_pages, stored_rows
 from assay.scorers.common import STAGE, looked_at
@@ -72,8 +73,7 @@ def _of_task(path: Path, wanted: Wanted) -> Target:
     if problems:
         raise SpecError(problems)
     settings = _scorer(loaded, wanted.scorer)
-    sheet = settings.rubric
-    made = RubricDataset(rubric=Rubric(sheet.criteria, sheet.guidelines, sections=sheet.sections), name=loaded.task.key)
+    made = RubricDataset(rubric=settings.rubric, name=loaded.task.key)
     for rows in _rows(loaded, dataset, wanted):
         made.items += _items(settings, rows)
     made.items = made.items[: wanted.limit]

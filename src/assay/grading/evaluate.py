@@ -20,14 +20,14 @@ from assay.grading.dataset import RubricDataset
 from assay.grading.grader import CriterionGrader
 from assay.grading.judge_models import connected, here
 from assay.grading.results import EvalResult, ItemResult
-from assay.grading.rubric import Rubric
-from assay.judging.judge_failures import attendance, missing
+from assay.judging.judge_failures import count_votes, missing_notes
 from assay.judging.length import words_in
 from assay.judging.outcome import beside_truth, outcome_of, report_from
 from assay.judging.panel import grade
-from assay.judging.panel_config import Judge, Rules
+from assay.judging.panel_config import Judge, PanelConfig
 from assay.judging.question import Submission
-from assay.judging.reports import TokenUsage, mean_of
+from assay.judging.reports import mean_of
+from assay.judging.rubric import Rubric
 from assay.judging.total import LOW_COVERAGE
 from assay.judging.verdicts import read_verdict
 from assay.prepare.plan import Options, Plan
@@ -74,7 +74,7 @@ class EvalRunner:
         self._aside = aside
         self._listener = _told if self._config.show_progress and listener is silent else listener
         for rubric in _rubrics(dataset):
-            grader.check(rubric.sheet)
+            grader.check(rubric)
 
     async def run(self) -> EvalResult:
         """Grade every item that is not graded yet."""
@@ -85,9 +85,9 @@ class EvalRunner:
         location = self._config.store or default_location(here())
         store = open_store(location)
         try:
-            rules = replace(self._grader.rules, seed=self._seed(store))
-            report = run_task(self._plan(rules), store, listener=self._listener)
-            return self._result(store, report, rules, location)
+            config = replace(self._grader.config, seed=self._seed(store))
+            report = run_task(self._plan(config), store, listener=self._listener)
+            return self._result(store, report, config, location)
         finally:
             store.close()
 
@@ -95,7 +95,7 @@ class EvalRunner:
         """What grading would ask and cost; asks nobody."""
         store = open_store(self._config.store or default_location(here()))
         try:
-            return estimate_run(self._plan(replace(self._grader.rules, seed=self._seed(store))), store)
+            return estimate_run(self._plan(replace(self._grader.config, seed=self._seed(store))), store)
         finally:
             store.close()
 
@@ -107,21 +107,21 @@ class EvalRunner:
         """The grader's seed; one that was not set is that of the store, so that a later run asks the same questions."""
         return shuffle_seed(store) if self._grader.seed_was_drawn else self._grader.seed
 
-    def _plan(self, rules: Rules) -> Plan:
+    def _plan(self, config: PanelConfig) -> Plan:
         panel = _Panel(type="rubric_batch", key="rubric")
-        panel.bind(self._dataset, self._grader.judges, rules)
+        panel.bind(self._dataset, self._grader.judges, config)
         connections: dict[str | None, Any] = dict(connected(self._grader.clients.configs).items())
         samples = _rows(self._dataset)
         spec = {
             "assay": __version__,
             "task": {"key": self._task, "definition": {}},
             "limit": None,
-            "seed": rules.seed,
+            "seed": config.seed,
             "scorers": ["rubric"],
-            "shuffle_seed": rules.seed,
+            "shuffle_seed": config.seed,
             "judges": [_judge_document(judge) for judge in self._grader.judges],
-            "rules": replace(rules, few_shot=None),
-            "few_shot": None if rules.few_shot is None else rules.few_shot.identity,
+            "rules": replace(config, few_shot=None),
+            "few_shot": None if config.few_shot is None else config.few_shot.identity,
             "rubrics": [
                 {
                     "criteria": [criterion.model_dump(mode="json") for criterion in rubric.criteria],
@@ -153,16 +153,15 @@ class EvalRunner:
             identity=hashlib.sha256(text).hexdigest(),
         )
 
-    def _result(self, store: Store, report: RunReport, rules: Rules, location: str) -> EvalResult:
+    def _result(self, store: Store, report: RunReport, config: PanelConfig, location: str) -> EvalResult:
         record = runs.find(store, report.run)
-        results = tuple(self._item(stored, rules) for stored in stored_samples(store, record.rows_of))
+        results = tuple(self._item(stored, config) for stored in stored_samples(store, record.rows_of))
         graded = [each for result in results if result.report is not None for each in result.report.report]
-        attended = attendance(vote for each in graded for vote in each.votes)
-        usage = report.usage
+        counts = count_votes(vote for each in graded for vote in each.votes)
         return EvalResult(
             run=report.run,
             item_results=results,
-            total_token_usage=TokenUsage(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens),
+            total_token_usage=report.usage,
             total_completion_cost=report.cost_usd,
             n_cached=report.n_cached,
             n_ties=sum(each.by_tie for each in graded),
@@ -170,15 +169,15 @@ class EvalRunner:
             n_order_sensitive=sum(each.order_sensitive for each in graded),
             mean_score=next(iter(report.scorers[0].metrics[0].result.values.values())),
             mean_continuous=mean_of([each.report.continuous_score for each in results if each.report is not None]),
-            judge_failures={judge: (found.failed, found.asked) for judge, found in attended.items()},
-            missing_votes={judge: dict(found.kinds) for judge, found in attended.items() if found.failed},
-            warnings=(*missing(attended), *_thin(results)),
+            judge_failures={judge: (count.missing, count.asked) for judge, count in counts.items()},
+            missing_votes={judge: dict(count.kinds) for judge, count in counts.items() if count.missing},
+            warnings=(*missing_notes(counts), *_thin(results)),
             spending=report.spending,
             status=report.status,
             store=location,
         )
 
-    def _item(self, stored: StoredSample, rules: Rules) -> ItemResult:
+    def _item(self, stored: StoredSample, config: PanelConfig) -> ItemResult:
         index = stored.position
         item = self._dataset[index]
         if _SLOT not in stored.scores:
@@ -186,9 +185,9 @@ class EvalRunner:
             reason = "it was not graded" if failure is None else failure.detail
             return ItemResult(item_idx=index, item=item, report=None, error=reason)
         metadata = orjson.loads(stored.scores[_SLOT][1] or "{}")
-        sheet = self._dataset.get_item_rubric(index).sheet
+        rubric = self._dataset.get_item_rubric(index)
         words = words_in(item.submission)
-        report = report_from(metadata, sheet, self._grader.judges, rules, words=words)
+        report = report_from(metadata, rubric, self._grader.judges, config, words=words)
         return ItemResult(item_idx=index, item=item, report=report)
 
 
@@ -210,10 +209,10 @@ class _Panel(ScorerSpec):
     type: Literal["rubric_batch"]
     _dataset: RubricDataset
     _judges: tuple[Judge, ...]
-    _rules: Rules
+    _panel_config: PanelConfig
 
-    def bind(self, dataset: RubricDataset, judges: Sequence[Judge], rules: Rules) -> None:
-        self._dataset, self._judges, self._rules = dataset, tuple(judges), rules
+    def bind(self, dataset: RubricDataset, judges: Sequence[Judge], config: PanelConfig) -> None:
+        self._dataset, self._judges, self._panel_config = dataset, tuple(judges), config
 
     async def judged(self, rows: Rows, ask: Ask) -> Score | Failure:
         """The panel's score of one item."""
@@ -226,14 +225,14 @@ class _Panel(ScorerSpec):
             guidelines=rubric.guidelines,
             row=index,
         )
-        report = await grade(ask, rubric.sheet, submission, self._judges, self._rules)
-        outcome = outcome_of(report, rubric.sheet, self.type, keep_abstained=True)
+        report = await grade(ask, rubric, submission, self._judges, self._panel_config)
+        outcome = outcome_of(report, rubric, self.type, keep_abstained=True)
         truth = self._dataset[index].ground_truth
         if isinstance(outcome, Failure) or truth is None:
             return outcome
         verdicts = [read_verdict(criterion, said) for criterion, said in zip(rubric.criteria, truth, strict=True)]
         words = words_in(submission.text)
-        return beside_truth(outcome, rubric.sheet, verdicts, self._rules.scoring, words=words)
+        return beside_truth(outcome, rubric, verdicts, self._panel_config.scoring, words=words)
 
 
 async def _judged(settings: _Panel, rows: Rows, ask: Ask) -> Score | Failure:

@@ -11,15 +11,22 @@ from assay.errors import SpecError
 from assay.grading.config import CannotAssessConfig, FewShotConfig, JudgeSpec, LLMConfig
 from assay.grading.dataset import RubricDataset
 from assay.grading.judge_models import Clients
-from assay.grading.rubric import Rubric
 from assay.judging.aggregation import RubricWarning
 from assay.judging.examples import Example, FewShot
 from assay.judging.length import LengthPenalty
 from assay.judging.panel import Tally, grade
-from assay.judging.panel_config import Calls, Judge, Rules, check_panel, example_notes, lenient_notes, weight_notes
+from assay.judging.panel_config import (
+    Calls,
+    Judge,
+    PanelConfig,
+    check_panel,
+    example_notes,
+    lenient_notes,
+    weight_notes,
+)
 from assay.judging.question import Submission
 from assay.judging.reports import EnsembleEvaluationReport
-from assay.judging.rubric import Sheet
+from assay.judging.rubric import Rubric
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import ScoreValueRule, Scoring
 
@@ -75,7 +82,7 @@ class CriterionGrader:
         self.seed_was_drawn = shuffle_options and seed is None
         try:
             check_panel(self.judges)
-            self.rules = Rules(
+            self.config = PanelConfig(
                 aggregation=aggregation,
                 ordinal_aggregation=ordinal_aggregation,
                 nominal_aggregation=nominal_aggregation,
@@ -118,7 +125,7 @@ class CriterionGrader:
         row: int = 0,
     ) -> EnsembleEvaluationReport:
         """Let the panel grade one submission; `row` is its number in a series, for shuffles that balance one."""
-        self.check(rubric.sheet)
+        self.check(rubric)
         submission = Submission(
             text=text_of(to_grade),
             prompt=query,
@@ -128,16 +135,16 @@ class CriterionGrader:
         )
         async with self.clients.asking() as ask:
             tally = Tally(ask)
-            report = await grade(tally, rubric.sheet, submission, self.judges, self.rules)
+            report = await grade(tally, rubric, submission, self.judges, self.config)
         for note in report.warnings:
             self._warn(note)
         cost_usd = self.clients.cost_usd(tally.by_model)
         return report.model_copy(update={"token_usage": tally.usage, "completion_cost": cost_usd})
 
-    def check(self, sheet: Sheet) -> None:
+    def check(self, rubric: Rubric) -> None:
         """Warn, once, of rules that do not mean what they seem to for this rubric."""
-        notes = (*lenient_notes(sheet, self.rules), *example_notes(sheet, self.rules))
-        for note in (*notes, *weight_notes(self.judges, sheet, self.rules)):
+        notes = (*lenient_notes(rubric, self.config), *example_notes(rubric, self.config))
+        for note in (*notes, *weight_notes(self.judges, rubric, self.config)):
             self._warn(note)
 
     def _warn(self, note: str) -> None:
@@ -196,7 +203,7 @@ def _panel(specs: Sequence[JudgeSpec]) -> tuple[Judge, ...]:
             model=spec.judge_id,
             weight=spec.weight,
             sampling=spec.llm_config.sampling,
-            twin=ways[:place].count(ways[place]),
+            replica=ways[:place].count(ways[place]),
         )
         for place, spec in enumerate(specs)
     )

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from assay.errors import SpecError
 from assay.grading.config import LLMConfig
-from assay.judging.reports import TokenUsage
 from assay.models.client import Client
 from assay.models.connect import Connection, connect
 from assay.models.extra_params import Extras
@@ -129,13 +128,12 @@ class Clients:
             clients[key] = made[id(connection)]
         return clients, connections
 
-    def cost_usd(self, by_model: Mapping[str | None, TokenUsage]) -> Decimal | None:
+    def cost_usd(self, by_model: Mapping[str | None, Usage]) -> Decimal | None:
         """What was billed; None when a price is not known."""
         spent = Decimal(0)
         for key, usage in by_model.items():
             prices = self.connections[key].prices if key is not None else None
             if prices is None:
                 return None
-            billed = Usage(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
-            spent += prices.cost(billed)
+            spent += prices.cost(usage)
         return spent

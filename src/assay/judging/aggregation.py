@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from assay.judging.criteria import Criterion, CriterionKind, CriterionVerdict, check_strategy, same
 from assay.judging.verdicts import (
-    FIRST_LOOK,
+    FIRST_CALL,
     AggregatedMultiChoiceVerdict,
     JudgeVote,
     MultiChoiceJudgeVote,
     Vote,
     abstained,
+    call_of,
     chosen,
-    look_of,
 )
 
 DEFAULTS: Mapping[CriterionKind, str] = {"binary": "majority", "ordinal": "mean", "nominal": "mode"}
@@ -117,13 +117,13 @@ def opinions(criterion: Criterion, votes: Sequence[Vote]) -> list[Vote]:
 
 def _paired(votes: Sequence[Vote]) -> list[list[Vote]]:
     """The votes by judge, the first look before its reverse and its repeats."""
-    later = [vote for vote in votes if look_of(vote) != FIRST_LOOK]
+    later = [vote for vote in votes if call_of(vote) != FIRST_CALL]
     if not later:
         return [[vote] for vote in votes]
-    paired = [[vote] for vote in votes if look_of(vote) == FIRST_LOOK]
-    for vote in sorted(later, key=look_of):
+    paired = [[vote] for vote in votes if call_of(vote) == FIRST_CALL]
+    for vote in sorted(later, key=call_of):
         own = next(
-            (each for each in paired if each[0].judge_id == vote.judge_id and look_of(vote) not in map(look_of, each)),
+            (each for each in paired if each[0].judge_id == vote.judge_id and call_of(vote) not in map(call_of, each)),
             None,
         )
         paired.append([vote]) if own is None else own.append(vote)
@@ -137,7 +137,7 @@ def _shared(judged: Sequence[list[_Ballot]]) -> list[_Ballot]:
 
 def order_sensitive(criterion: Criterion, votes: Sequence[Vote]) -> bool:
     """Whether a judge gave two answers to one question, because its options stood in another order."""
-    if not any(isinstance(vote, MultiChoiceJudgeVote) and vote.backwards for vote in votes):
+    if not any(isinstance(vote, MultiChoiceJudgeVote) and vote.reversed_order for vote in votes):
         return False
     for each in _paired(votes):
         said: dict[int, set[int]] = {}

@@ -12,16 +12,17 @@ import orjson
 from pydantic import Field, field_validator, model_validator
 
 from assay.errors import SpecError
-from assay.judging.judge_failures import attendance_in, missing
+from assay.judging.judge_failures import count_votes, missing_notes
 from assay.judging.outcome import beside_truth, outcome_of
 from assay.judging.panel import grade
-from assay.judging.panel_config import Calls, Judge, Rules, check_panel, weight_notes, with_twins
+from assay.judging.panel_config import Calls, Judge, PanelConfig, check_panel, weight_notes, with_replicas
 from assay.judging.question import Submission
 from assay.judging.reports import mean_of
-from assay.judging.rubric import Sheet, sheet_from_file, sheet_from_text, sheet_of
+from assay.judging.rubric import Rubric
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import CannotAssess, ScoreValueRule, Scoring
 from assay.judging.verdicts import Verdict, read_verdict
+from assay.judging.vote_record import stored_votes
 from assay.registry import Kind, Said
 from assay.scorers.common import SHARE, STAGE, TextScorer, looked_at
 from assay.spec.fields import Located, Settings, Template
@@ -73,25 +74,25 @@ class RubricScorer(TextScorer):
 
     @field_validator("rubric")
     @classmethod
-    def _read(cls, given: Any) -> Sheet:
+    def _read(cls, given: Any) -> Rubric:
         """The rubric from the file itself, from `!include`, or from the path of a file beside this one."""
-        return given if isinstance(given, Sheet) else _sheet(given)
+        return given if isinstance(given, Rubric) else _read_rubric(given)
 
     @model_validator(mode="after")
     def _can_work(self) -> RubricScorer:
         check_panel([judge.value for judge in self.judges])
-        _ = self.rules
+        _ = self.config
         return self
 
     @cached_property
     def panel(self) -> tuple[Judge, ...]:
         """The judges in order."""
-        return with_twins([judge.value for judge in self.judges])
+        return with_replicas([judge.value for judge in self.judges])
 
     @cached_property
-    def rules(self) -> Rules:
+    def config(self) -> PanelConfig:
         """How the panel works."""
-        return Rules(
+        return PanelConfig(
             aggregation=self.aggregation,
             ordinal_aggregation=self.ordinal_aggregation,
             nominal_aggregation=self.nominal_aggregation,
@@ -118,17 +119,13 @@ class RubricScorer(TextScorer):
         """The same panel with the store's seed."""
         made = self.model_copy(update={"seed": seed})
         # a copy brings along what was computed for the original
-        made.__dict__.pop("rules", None)
+        made.__dict__.pop("config", None)
         return made
 
     def content(self) -> Mapping[str, Any]:
         """The rubric, which may stand in a file of its own."""
-        sheet: Sheet = self.rubric
-        return {
-            "criteria": [criterion.model_dump(mode="json") for criterion in sheet.criteria],
-            "sections": [section.model_dump() for section in sheet.sections],
-            "guidelines": sheet.guidelines,
-        }
+        rubric: Rubric = self.rubric
+        return rubric.content()
 
     def content_digest(self) -> str:
         """A digest of the rubric."""
@@ -139,23 +136,23 @@ class RubricScorer(TextScorer):
         return [{"type": "mean", "field": "score", "name": "score"}]
 
 
-def _sheet(given: Any) -> Sheet:
+def _read_rubric(given: Any) -> Rubric:
     if not isinstance(given, str):
-        return sheet_of(given)
+        return Rubric.from_dict(given)
     place = given.place if isinstance(given, Located) else None
     if "\n" in given or given.lstrip().startswith(("[", "{")):
-        return sheet_from_text(str(given), place.file if place is not None else "rubric")
+        return Rubric.from_text(str(given), place.file if place is not None else "rubric")
     folder = Path(place.file).parent if place is not None else Path()
     path = folder / given
     root = project_folder(folder / "task")
     if not path.resolve().is_relative_to(root.resolve()):
         raise SpecError(f'"{given}" leads out of the project folder {root}; `$ref` with --allow-outside permits it')
-    return sheet_from_file(path)
+    return Rubric.from_file(path)
 
 
 async def judge_by_rubric(settings: RubricScorer, rows: Rows, ask: Ask) -> Score | Failure:
     """The panel's score of the one row, with a number and a label a criterion."""
-    sheet: Sheet = settings.rubric
+    rubric: Rubric = settings.rubric
     text = looked_at(settings, rows)
     if text.failures:
         return text.failures[0]
@@ -169,12 +166,12 @@ async def judge_by_rubric(settings: RubricScorer, rows: Rows, ask: Ask) -> Score
     truth = _truth(settings, rows)
     if isinstance(truth, Failure):
         return truth
-    submission = Submission(text=text.values[0], guidelines=sheet.guidelines, row=rows.positions[0], **beside)
-    report = await grade(ask, sheet, submission, settings.panel, settings.rules)
-    outcome = outcome_of(report, sheet, settings.type)
+    submission = Submission(text=text.values[0], guidelines=rubric.guidelines, row=rows.positions[0], **beside)
+    report = await grade(ask, rubric, submission, settings.panel, settings.config)
+    outcome = outcome_of(report, rubric, settings.type)
     if isinstance(outcome, Failure) or truth is None:
         return outcome
-    return beside_truth(outcome, sheet, truth, settings.rules.scoring)
+    return beside_truth(outcome, rubric, truth, settings.config.scoring)
 
 
 def _truth(settings: RubricScorer, rows: Rows) -> list[Verdict] | Failure | None:
@@ -184,27 +181,27 @@ def _truth(settings: RubricScorer, rows: Rows) -> list[Verdict] | Failure | None
     column = values(settings.ground_truth, rows, stage=STAGE)
     if column.failures:
         return column.failures[0]
-    sheet: Sheet = settings.rubric
+    rubric: Rubric = settings.rubric
     try:
         given = column.values[0]
         given = orjson.loads(given) if isinstance(given, str) else given
-        return [read_verdict(criterion, entry) for criterion, entry in zip(sheet.criteria, given, strict=True)]
+        return [read_verdict(criterion, entry) for criterion, entry in zip(rubric.criteria, given, strict=True)]
     except (ValueError, TypeError) as error:
         return Failure(stage=STAGE, kind="parse", detail=f"the ground truth does not fit the rubric: {error}")
 
 
 def _panel_detail(settings: RubricScorer, said: Iterable[Said]) -> Mapping[str, Any] | None:
-    """How many verdicts a tie decided, votes that could not be had, and weights that change nothing."""
+    """How many verdicts a tie decided, missing votes, and weights that change nothing."""
     kept = [metadata for _, metadata, _ in said if metadata is not None]
     verdicts = sum(len(metadata.get("votes", {})) for metadata in kept)
     ties = sum(len(metadata.get("decided_by_tie", ())) for metadata in kept)
     detail: dict[str, Any] = {}
-    attended = attendance_in(kept)
-    notes = missing(attended) + weight_notes(settings.panel, settings.rubric, settings.rules)
-    if any(found.failed for found in attended.values()):
+    counts = count_votes(stored_votes(kept))
+    notes = missing_notes(counts) + weight_notes(settings.panel, settings.rubric, settings.config)
+    if any(count.missing for count in counts.values()):
         detail["judges"] = {
-            judge: {"n_votes": found.asked, "n_missing": found.failed, "missing": dict(found.kinds)}
-            for judge, found in attended.items()
+            judge: {"n_votes": count.asked, "n_missing": count.missing, "missing": dict(count.kinds)}
+            for judge, count in counts.items()
         }
     if ties:
         continuous = mean_of([metadata.get("continuous_score") for metadata in kept])

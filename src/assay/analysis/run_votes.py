@@ -16,7 +16,6 @@ from assay.analysis.panels import Totals
 from assay.analysis.scale import Scale
 from assay.analysis.votes import Ballot, scales_of, score_errors
 from assay.errors import SpecError
-from assay.judging.criteria import CriterionVerdict
 from assay.judging.rubric import stored_rubrics
 from assay.results.agreement import PANEL, Values
 from assay.store import runs
@@ -97,33 +96,13 @@ def _read_entry(entry: Sample, key: str, prefix: str, ballots: dict[str, Ballot]
     for name, votes in score.metadata["votes"].items():
         ballot = ballots.setdefault(prefix + name, Ballot(prefix + name))
         ballot.rows[row] = entry.sample_id
-        for vote in votes:
-            _read_vote(ballot, row, vote)
+        ballot.hear_all(row, votes)
         ballot.panel[row] = score.metadata.get(f"{name}_label") if name in score.values else None
         before_snapping = (score.metadata.get("aggregated_values") or {}).get(name, score.values.get(name))
         if before_snapping is not None:
             ballot.numbers[row] = float(before_snapping)
         if f"{name}_truth" in score.metadata:
             ballot.truth[row] = score.metadata[f"{name}_truth"]
-
-
-def _read_vote(ballot: Ballot, row: str, vote: Mapping[str, Any]) -> None:
-    judge, repeat = vote["judge_id"], int(vote.get("repeat", 0))
-    ballot.judges.setdefault(judge, {})
-    if vote.get("error") is not None:
-        return
-    if "verdict" in vote:
-        ballot.binary = True
-        word = vote["verdict"]
-        ballot.hear(judge, row, None if word == CriterionVerdict.CANNOT_ASSESS else word, repeat=repeat)
-        return
-    label = vote.get("selected_label")
-    if vote.get("na") or label is None:
-        ballot.abstaining |= set() if label is None else {label}
-        ballot.hear(judge, row, None, repeat=repeat)
-        return
-    ballot.values[label] = float(vote.get("value", 0.0))
-    ballot.hear(judge, row, label, repeat=repeat)
 
 
 def _score_values(entries: Sequence[Sample], keys: Sequence[str]) -> dict[str, Values]:

@@ -152,6 +152,13 @@ def read_verdict(criterion: Criterion, given: object) -> Verdict:
     raise ValueError(f"expected the label of an option, got {given!r}")
 
 
+def verdict_in_words(criterion: Criterion, word: str) -> Verdict:
+    """A verdict as datasets write it: MET, UNMET, the label of an option, or CANNOT_ASSESS for any criterion."""
+    if word == CriterionVerdict.CANNOT_ASSESS:
+        return abstained(criterion)
+    return read_verdict(criterion, word)
+
+
 def _checked(criterion: Criterion, given: MultiChoiceVerdict) -> MultiChoiceVerdict:
     """A verdict whose option is there; one that names its option only by the label gets its place."""
     if given.na:

@@ -30,6 +30,15 @@ def vote_from(record: VoteRecord) -> Vote:
     return vote
 
 
+def call_of_record(record: VoteRecord) -> tuple[int, bool]:
+    """Which call a stored vote answers, as `call_of` says it of a vote; the first call of a judge comes first.
+
+    >>> call_of_record({"judge_id": "a", "selected_index": 1, "backwards": True})
+    (0, True)
+    """
+    return int(record.get("repeat", 0)), bool(record.get("reversed_order", record.get("backwards", False)))
+
+
 def stored_votes(metadata: Iterable[Mapping[str, Any]]) -> Iterator[VoteRecord]:
     """Every vote in the metadata of some scores, criterion by criterion."""
     for entry in metadata:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
-import orjson
 
 from assay.analysis.agreement import agreement
 from assay.analysis.panels import Totals
@@ -20,15 +19,14 @@ from assay.grading.items import DataItem, Truth
 from assay.grading.results import EvalResult
 from assay.judging.aggregation import all_errors, decide
 from assay.judging.criteria import Criterion, CriterionVerdict
-from assay.judging.length import LengthPenalty, words_in
+from assay.judging.length import words_in
 from assay.judging.panel_config import PanelConfig
 from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport
 from assay.judging.rubric import Rubric
-from assay.judging.total import ScoreValueRule, Scoring, total, value_of
-from assay.judging.verdicts import MultiChoiceJudgeVote, Verdict, Vote, abstained, call_of, chosen, is_abstention
+from assay.judging.total import ScoreValueRule, total, value_of
+from assay.judging.verdicts import Verdict, is_abstention
+from assay.judging.vote_record import vote_record
 from assay.results.agreement import PANEL, MetricsResult
-from assay.store.runs import find
-from assay.store.store import open_store
 from assay.types import MetricValue
 
 Content = tuple[object, ...]
@@ -47,7 +45,7 @@ def compute_metrics(
 
     The truth of an item is its `ground_truth`; with several annotators what most of them say, and the human ceiling
     stands beside the judges. Criteria are matched by their content. The score of the truth is made by the rule of the
-    judges' scores: that of `grader`, else of the stored run.
+    judges' scores: that of `grader`, else of the run.
     """
     tables: dict[Content, _Table] = {}
     graded: list[_Graded] = []
@@ -62,7 +60,7 @@ def compute_metrics(
     if not graded:
         raise SpecError("no item with a ground truth was graded")
     criteria = {content: table.votes() for content, table in tables.items() if table.ballot.judges}
-    truths, config = _truths(tables, criteria), _config(result, grader)
+    truths, config = _truths(tables, criteria), result.config if grader is None else grader.config
     scores = _scores(graded, truths, config, seed=seed, level=level)
     totals = _judge_totals(graded, truths, config)
     return agreement(
@@ -155,17 +153,7 @@ def _add_report(table: _Table, row: str, each: EnsembleCriterionReport) -> None:
         number = value_of(each.criterion, each.verdict, "continuous")
         if number is not None:
             table.ballot.numbers[row] = number
-    for vote in sorted(each.votes, key=call_of):
-        table.ballot.judges.setdefault(vote.judge_id, {})
-        if not vote.is_error:
-            said = _said(each.criterion, _verdict(each.criterion, vote))
-            table.ballot.hear(vote.judge_id, row, said, repeat=vote.repeat)
-
-
-def _verdict(criterion: Criterion, vote: Vote) -> Verdict:
-    if not isinstance(vote, MultiChoiceJudgeVote):
-        return vote.verdict
-    return abstained(criterion) if vote.na or vote.selected_index is None else chosen(criterion, vote.selected_index)
+    table.ballot.hear_all(row, map(vote_record, each.votes))
 
 
 def _said(criterion: Criterion, verdict: Verdict) -> str | None:
@@ -185,23 +173,6 @@ def _label(criterion: Criterion, truth: Truth) -> str | None:
         return str(truth)
     option = criterion.choices[criterion.find_option_by_label(str(truth))]
     return None if option.na else option.label
-
-
-def _config(result: EvalResult, grader: CriterionGrader | None) -> PanelConfig:
-    """The rules by which the judges' votes became scores."""
-    if grader is not None:
-        return grader.config
-    if not result.store:
-        return PanelConfig()
-    store = open_store(result.store, create=False)
-    try:
-        kept: dict[str, Any] = orjson.loads(find(store, result.run).spec)["rules"]
-    finally:
-        store.close()
-    scoring = kept.pop("scoring")
-    penalty = scoring.pop("length_penalty", None)
-    made = Scoring(**scoring, length_penalty=None if penalty is None else LengthPenalty(**penalty))
-    return PanelConfig(**{**kept, "few_shot": None}, scoring=made)
 
 
 Truths = Mapping[Content, Mapping[str, object]]

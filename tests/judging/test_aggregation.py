@@ -349,13 +349,13 @@ def _both(scale_, *answers, weights=None):
     """Votes of judges that were asked in both orders; None is an abstention, "x" an error."""
     votes = []
     for place, pair in enumerate(answers):
-        for backwards, index in enumerate(pair):
+        for reverse, index in enumerate(pair):
             said = {"na": True, "error": "parse"} if index == "x" else {"na": True} if index is None else {}
             if not said:
                 said = {"selected_index": index, "value": scale_.choices[index].value}
             votes.append(
                 MultiChoiceJudgeVote(
-                    judge_id=str(place), reversed_order=bool(backwards), weight=(weights or [1.0] * 9)[place], **said
+                    judge_id=str(place), reversed_order=bool(reverse), weight=(weights or [1.0] * 9)[place], **said
                 )
             )
     return votes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.errors import Place, SpecError
-from assay.judging.rubric import Rubric
+from assay.judging.rubric import Rubric, stored_rubrics
 from assay.spec.fields import Located
 
 CRITERION = {"requirement": "Is polite."}
@@ -33,3 +33,17 @@ def test_text_is_yaml_or_json_with_places():
         Rubric.from_text("- requirement: r\n  weight: x\n")
     with pytest.raises(SpecError, match="empty"):
         Rubric.from_text("")
+
+
+def test_a_stored_rubric_is_read_as_it_was_with_those_of_single_items():
+    rubric = Rubric.from_dict({"guidelines": "Be fair.", "criteria": [{"name": "form", "criteria": [CRITERION]}]})
+    own = Rubric.from_dict([CRITERION, {"requirement": "Is rude.", "weight": -1.0}])
+    assert stored_rubrics(rubric.content()) == [rubric]
+    assert stored_rubrics({**rubric.content(), "others": [own.content()]}) == [rubric, own]
+    assert stored_rubrics({"criteria": own.content()["criteria"]}) == [own]
+
+
+def test_a_rubric_is_equal_and_has_one_hash_whatever_holds_its_criteria():
+    criteria = Rubric.from_dict([CRITERION]).criteria
+    assert Rubric(list(criteria)) == Rubric(criteria)
+    assert len({Rubric(list(criteria)), Rubric(criteria)}) == 1

@@ -2,8 +2,8 @@
 
 import pytest
 
-from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote, MultiChoiceJudgment
-from assay.judging.vote_record import stored_votes, vote_from, vote_record
+from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote, MultiChoiceJudgment, call_of
+from assay.judging.vote_record import call_of_record, stored_votes, vote_from, vote_record
 
 VOTES = [
     JudgeVote(judge_id="a", verdict="MET", reason="It does.", weight=2.0, repeat=1),
@@ -23,6 +23,7 @@ VOTES = [
 @pytest.mark.parametrize("vote", VOTES)
 def test_a_vote_survives_being_stored(vote):
     assert vote_from(vote_record(vote)) == vote
+    assert call_of_record(vote_record(vote)) == call_of(vote)
 
 
 def test_votes_stored_under_the_old_name_of_a_field_are_read():

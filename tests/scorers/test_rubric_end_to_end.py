@@ -65,7 +65,7 @@ def test_a_judge_without_a_model_is_dead_the_others_decide_and_its_votes_are_ask
     assert {vote["judge_id"] for vote in _votes(graded) if "error" in vote} == {"two"}
     planned = graded.assay("plan", "task.yaml", "--json").json
     assert (planned["n_done"], [model["calls"] for model in planned["models"]]) == (0, [0, 2 * N, 0])
-    # mended, the same command asks the dead judge alone
+    # mended, the same command asks the judge that failed alone
     loopback.reset()
     again = graded.assay("run", "task.yaml", "--json")
     assert again.code == 0, again.err

@@ -84,7 +84,7 @@ class Ballot:
         )
 
     def hear(self, judge: str, row: str, label: str | None, *, repeat: int = 0) -> None:
-        """Take a vote of a judge; of several looks the first that was cast is what the judge says."""
+        """Take a vote of a judge; of several calls, the first that was answered is what the judge says."""
         said = self.judges.setdefault(judge, {})
         if said.get(row) is None:
             said[row] = label

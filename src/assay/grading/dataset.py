@@ -51,7 +51,7 @@ class RubricDataset:
     ) -> None:
         """Add a submission; a truth that does not fit the rubric is an error here, not after the money is spent.
 
-        `ground_truth` has one entry a criterion, or is a mapping of annotators to such lists; `reasons` say why, for
+        `ground_truth` has one entry per criterion, or is a mapping of annotators to such lists; `reasons` say why, for
         judges that learn from examples.
         """
         why = None if reasons is None else tuple(reasons)
@@ -128,6 +128,6 @@ def _check_reasons(reasons: object, rubric: Rubric) -> None:
     if reasons is None:
         return
     if not isinstance(reasons, tuple) or any(each is not None and not isinstance(each, str) for each in reasons):
-        raise SpecError("the reasons are a list with one text, or None, a criterion")
+        raise SpecError("the reasons are a list with one text, or None, per criterion")
     if len(reasons) != len(rubric):
         raise SpecError(f"the rubric has {len(rubric)} criteria, but there are {len(reasons)} reasons")

@@ -277,7 +277,7 @@ class _ItemReader:
             return None
 
     def _reasons(self, given: Any, rubric: Rubric | None, steps: Steps) -> tuple[str | None, ...] | None:
-        """Why people judged so: a text or null a criterion."""
+        """Why people judged so: a text or null per criterion."""
         at = (*steps, "reasons")
         if isinstance(given, str):
             given = self._written(given, at)
@@ -285,7 +285,7 @@ class _ItemReader:
             return None
         fits = isinstance(given, list) and len(given) == len(rubric)
         if not fits or any(each is not None and not isinstance(each, str) for each in given):
-            self._checker.report(f"reasons: expected a list of {len(rubric)} texts or nulls, one a criterion", at)
+            self._checker.report(f"reasons: expected a list of {len(rubric)} texts or nulls, one per criterion", at)
             return None
         return tuple(None if each is None else str(each) for each in given)
 

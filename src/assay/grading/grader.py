@@ -100,7 +100,7 @@ class CriterionGrader:
         self.clients = Clients(endpoints)
 
     def changed(self, **settings: Any) -> CriterionGrader:
-        """The same judges under other settings of the rubric scorer."""
+        """A grader with these judges and other settings of the rubric scorer."""
         grader = copy(self)
         grader._use(self.settings.changed(**settings))
         return grader
@@ -192,7 +192,7 @@ def _few_shot(config: FewShotConfig | None, training: RubricDataset | None) -> F
         raise SpecError(
             "include_reason=True needs reasons, and no item of the training data has any: give "
             'add_item(..., ground_truth=["MET"], reasons=["It says please."]), or "reasons" in the dataset\'s file, '
-            "with one text or null a criterion"
+            "with one text or null per criterion"
         )
     return FewShot(examples, count=config.n_examples, balanced=config.balance_verdicts, seed=config.seed or 0)
 

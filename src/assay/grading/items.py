@@ -18,7 +18,7 @@ GroundTruth = tuple[Truth, ...]
 class DataItem:
     """A submission; its own rubric, prompt and reference win over those of the dataset.
 
-    `ground_truth` has one entry a criterion, and `reasons` may say why, one entry a criterion or None; `annotators`
+    `ground_truth` has one entry per criterion, and `reasons` may say why, one entry or None per criterion; `annotators`
     holds verdicts of several people, by name.
     """
 
@@ -35,7 +35,7 @@ class DataItem:
 def read_truth(given: Sequence[object], rubric: Rubric) -> GroundTruth:
     """What a person said of each criterion, in the rubric's own words; a SpecError names the one that does not fit."""
     if isinstance(given, str) or not isinstance(given, Sequence):
-        raise SpecError(f"the ground truth is a list with one entry a criterion, not {type(given).__name__}")
+        raise SpecError(f"the ground truth is a list with one entry per criterion, not {type(given).__name__}")
     if len(given) != len(rubric):
         raise SpecError(f"the rubric has {len(rubric)} criteria, but the ground truth has {len(given)} entries")
     made: list[Truth] = []

@@ -61,7 +61,7 @@ def aggregate(
 
 
 def decide(criterion: Criterion, votes: Sequence[Vote], strategy: str | None = None, *, min_votes: int = 0) -> Decision:
-    """The same, with what came about by a tie and what is odd, as values."""
+    """The verdict of a panel on one criterion, with whether a tie decided it and what is odd about it."""
     name = criterion.aggregation or strategy or DEFAULTS[criterion.kind]
     check_strategy(name, criterion.kind)
     judged = _judged(criterion, votes)
@@ -95,7 +95,7 @@ def _picked(criterion: Criterion, vote: MultiChoiceJudgeVote) -> int | None:
 
 
 def _judged(criterion: Criterion, votes: Sequence[Vote]) -> list[list[_Ballot]]:
-    """The ballots of every judge that cast one: a single one, or that of the first look before the others."""
+    """The ballots of every judge that cast one: a single one, or that of the first call before the others."""
     judged = [
         [_Ballot(index, vote.weight) for vote in each if (index := cast_index(criterion, vote)) is not None]
         for each in _paired(votes)
@@ -104,7 +104,7 @@ def _judged(criterion: Criterion, votes: Sequence[Vote]) -> list[list[_Ballot]]:
 
 
 def opinions(criterion: Criterion, votes: Sequence[Vote]) -> list[Vote]:
-    """One vote a judge: of several looks the first that was cast.
+    """One vote per judge: of several calls, the first that was answered.
 
     >>> votes = [JudgeVote(judge_id=j, verdict="MET") for j in ("a", "b")]
     >>> [vote.judge_id for vote in opinions(Criterion(requirement="Polite"), votes)]
@@ -116,7 +116,7 @@ def opinions(criterion: Criterion, votes: Sequence[Vote]) -> list[Vote]:
 
 
 def _paired(votes: Sequence[Vote]) -> list[list[Vote]]:
-    """The votes by judge, the first look before its reverse and its repeats."""
+    """The votes by judge, that of the first call before those of its reverse and its repeats."""
     later = [vote for vote in votes if call_of(vote) != FIRST_CALL]
     if not later:
         return [[vote] for vote in votes]
@@ -131,7 +131,7 @@ def _paired(votes: Sequence[Vote]) -> list[list[Vote]]:
 
 
 def _shared(judged: Sequence[list[_Ballot]]) -> list[_Ballot]:
-    """Every look of every judge, each at its share of the judge: looks that gave no answer leave theirs to the rest."""
+    """Every ballot at its share of its judge: calls that gave no answer leave theirs to the rest."""
     return [_Ballot(ballot.index, ballot.weight / len(each), head=1 / len(each)) for each in judged for ballot in each]
 
 
@@ -301,7 +301,7 @@ _CHOICE: Mapping[str, _Strategy] = {
     "best": _by_sign(_highest, _lowest),
 }
 FIRST_ORDER = ("min", "max", "unanimous", "any", "worst", "best")
-"""Strategies that one answer decides: further looks of a judge would only make them more extreme."""
+"""Strategies that one answer decides: further calls of a judge would only make them more extreme."""
 BY_WEIGHT = ("weighted", "weighted_mean", "weighted_mode")
 """Strategies in which the weights of judges count."""
 LENIENT_ON_FAULTS = ("min", "unanimous")
@@ -335,5 +335,5 @@ def agreement_with(criterion: Criterion, votes: Sequence[Vote], verdict: PanelVe
 
 
 def _cast(criterion: Criterion, votes: Sequence[Vote]) -> list[int]:
-    """One answer a judge: that of the first look, which nobody agrees with by agreeing with himself."""
+    """One answer per judge, that of the first call: repeats would let a judge agree with itself."""
     return [each[0].index for each in _judged(criterion, votes)]

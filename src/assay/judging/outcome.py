@@ -1,4 +1,4 @@
-"""What a panel's report is worth to a run: a score with a number a criterion, or a failure with its cause."""
+"""What a panel's report is worth to a run: a score with a number per criterion, or a failure with its cause."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _beside(report: EnsembleEvaluationReport) -> dict[str, Any]:
 def beside_truth(
     score: Score, rubric: Rubric, verdicts: Sequence[Verdict], scoring: Scoring, *, words: int | None = None
 ) -> Score:
-    """The score with what a person said of the submission: `truth_score` by the same rules, and a label a criterion."""
+    """The score with what a person said of the submission: `truth_score` by the same rules, one label per criterion."""
     truth = total(rubric.criteria, verdicts, scoring, words=words).score
     labels: dict[str, Any] = {
         f"{name}_truth": verdict.selected_label if isinstance(verdict, MultiChoiceVerdict) else verdict.value

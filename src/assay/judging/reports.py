@@ -1,4 +1,4 @@
-"""What comes of judging a submission: a report a criterion, and the score with all that led to it."""
+"""What comes of judging a submission: one report per criterion, and the score with all that led to it."""
 
 from __future__ import annotations
 

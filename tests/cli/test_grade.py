@@ -117,7 +117,7 @@ def test_votes_that_could_not_be_had_are_told_in_the_table_and_in_the_json(grade
     judges = ("--judge", "scripted/kind.jsonl", "--judge", "scripted/half.jsonl", "--seed", "1")
     said = graded.assay("grade", "rubric.yaml", "essays", *judges)
     assert said.code == 0, said.err
-    assert 'note: judge "scripted/half.jsonl": 3 of 4 votes could not be had' in said.out
+    assert 'note: judge "scripted/half.jsonl": 3 of 4 votes are missing' in said.out
     assert "(parse 3)" in " ".join(said.out.split())
     document = graded.assay("grade", "rubric.yaml", "essays", *judges, "--json").json
     assert document["judges"]["scripted/half.jsonl"] == {

@@ -8,7 +8,11 @@ import re
 
 import pytest
 
+from assay.analysis.means import sample_means
+from assay.builtin import registry
 from assay.errors import SpecError
+from assay.grading.judge_models import here
+from assay.judging.rubric import stored_rubrics
 from assay.rubric import (
     Criterion,
     CriterionGrader,
@@ -25,6 +29,8 @@ from assay.rubric import (
     evaluate,
     evaluate_sync,
 )
+from assay.store import runs
+from assay.store.store import default_location, open_store
 
 ASKED = []
 WORDS = ["Polite.", "Short.", "Correct.", "Rude."]
@@ -150,7 +156,7 @@ def test_a_dead_judge_is_named_and_the_others_decide():
     assert result.failed_items == 0
     assert result.judge_failures == {"a": (0, 20), "b": (20, 20), "c": (0, 20)}
     (warning,) = result.warnings
-    assert warning.startswith('judge "b" is dead: all of its 20 calls failed (')
+    assert warning.startswith('all 20 calls to judge "b" failed (')
 
 
 def test_an_item_that_no_judge_could_grade_is_named(asked):
@@ -376,3 +382,44 @@ def test_a_spending_limit_is_kept_and_the_plan_says_before_what_is_left(loopback
     whole = EvalRunner(dataset, grader).run_sync()
     assert (whole.status, whole.total_items) == ("completed", 6)
     assert EvalRunner(dataset, grader).plan_sync().models == ()
+
+
+def runs_store():
+    return open_store(default_location(here()), create=False)
+
+
+def test_a_graded_run_is_a_run_of_the_rubric_scorer():
+    own = Rubric([Criterion(requirement="Rude.", weight=-1.0, name="rude")])
+    dataset = RubricDataset("P", _rubric(), [DataItem("one"), DataItem("two", rubric=own)], name="d")
+    result = evaluate_sync(dataset, _grader(a=verdicts))
+    store = runs_store()
+    try:
+        record = runs.find(store, "latest")
+        spec = json.loads(record.spec)
+    finally:
+        store.close()
+    assert record.id == result.run
+    assert (spec["kind"], spec["scorers"]) == ("grade", ["rubric"])
+    (scorer,) = spec["task"]["definition"]["scorers"]
+    assert (scorer["type"], [judge["id"] for judge in scorer["judges"]]) == ("rubric", ["a"])
+    assert scorer["metrics"] == [{"type": "mean", "field": "score", "name": "score"}]
+    assert [len(rubric) for rubric in stored_rubrics(spec["sheets"]["rubric"])] == [5, 1]
+
+
+def test_a_graded_run_is_compared_by_the_range_that_its_scorer_declares():
+    run = evaluate_sync(_dataset(_rubric()), _grader(a=verdicts)).run
+    store = runs_store()
+    try:
+        record = runs.find(store, run)
+        (mean,) = sample_means(store, record, registry()).values()
+    finally:
+        store.close()
+    assert (mean.address, mean.bounds) == ("rubric/mean/score", (0.0, 1.0))
+
+
+def test_the_result_knows_how_votes_became_scores(asked):
+    grader = CriterionGrader(llm_config=LLMConfig(verdicts), min_coverage=0.25)
+    result = evaluate_sync(_dataset(_rubric()), grader)
+    assert result.config.scoring.min_coverage == 0.25
+    # the seed is that of the store, which a later run of another grader uses, too
+    assert result.config.seed == evaluate_sync(_dataset(_rubric()), CriterionGrader(LLMConfig(verdicts))).config.seed

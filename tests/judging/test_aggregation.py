@@ -349,13 +349,13 @@ def _both(scale_, *answers, weights=None):
     """Votes of judges that were asked in both orders; None is an abstention, "x" an error."""
     votes = []
     for place, pair in enumerate(answers):
-        for backwards, index in enumerate(pair):
+        for reverse, index in enumerate(pair):
             said = {"na": True, "error": "parse"} if index == "x" else {"na": True} if index is None else {}
             if not said:
                 said = {"selected_index": index, "value": scale_.choices[index].value}
             votes.append(
                 MultiChoiceJudgeVote(
-                    judge_id=str(place), backwards=bool(backwards), weight=(weights or [1.0] * 9)[place], **said
+                    judge_id=str(place), reversed_order=bool(reverse), weight=(weights or [1.0] * 9)[place], **said
                 )
             )
     return votes
@@ -417,7 +417,7 @@ def test_votes_in_both_orders_are_one_opinion_for_agreement_and_for_the_least_nu
 def test_a_judge_has_one_opinion_the_first_that_it_cast(scale):
     criterion = scale([0.0, 0.5, 1.0])
     votes = _both(criterion, (1, 2), (None, 0), ("x", None))
-    assert [(vote.selected_index, vote.backwards) for vote in opinions(criterion, votes)] == [
+    assert [(vote.selected_index, vote.reversed_order) for vote in opinions(criterion, votes)] == [
         (1, False),
         (0, True),
         (None, False),
@@ -429,7 +429,7 @@ def test_judges_whom_no_order_moves_give_the_verdict_of_judges_that_are_asked_on
     options = [CriterionOption(label=str(n), value=n / 3) for n in range(4)]
     criterion = Criterion(requirement="How good?", options=options)
     doubled = _both(criterion, *((index, index) for index in picked))
-    once = [vote for vote in doubled if not vote.backwards]
+    once = [vote for vote in doubled if not vote.reversed_order]
     for strategy in ("mean", "median", "weighted_mean", "mode", "min", "max", "worst", "best"):
         twice, plain = aggregate(criterion, doubled, strategy), aggregate(criterion, once, strategy)
         assert twice.selected_index == plain.selected_index
@@ -496,7 +496,7 @@ def test_repeats_that_differ_do_not_hang_on_the_order_and_are_one_opinion(scale)
     assert not order_sensitive(criterion, votes)
     assert pairwise_agreement(criterion, votes) == 1.0
     assert decide(criterion, votes, min_votes=3).verdict.na
-    both = [vote.model_copy(update={"backwards": True, "selected_index": 3}) for vote in votes[:1]]
+    both = [vote.model_copy(update={"reversed_order": True, "selected_index": 3}) for vote in votes[:1]]
     assert order_sensitive(criterion, [*votes, *both])
 
 

@@ -7,13 +7,13 @@ import pytest
 
 from assay.judging.outcome import outcome_of, report_from, value_names
 from assay.judging.panel import report_of
-from assay.judging.panel_config import Judge, Rules
-from assay.judging.rubric import sheet_of
+from assay.judging.panel_config import Judge, PanelConfig
+from assay.judging.rubric import Rubric
 from assay.judging.total import Scoring
 from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote
 from assay.types import Failure
 
-SHEET = sheet_of(
+RUBRIC = Rubric.from_dict(
     [
         {"name": "form", "criteria": [{"name": "score", "requirement": "Is polite."}]},
         {"requirement": "How good?", "options": [{"label": "poor", "value": 0.0}, {"label": "good", "value": 1.0}]},
@@ -40,9 +40,9 @@ def _votes(verdict="MET", error=None):
 
 
 def test_a_report_survives_the_store():
-    report = report_of(SHEET, _votes(), JUDGES, Rules())
-    score = outcome_of(report, SHEET, "rubric")
-    assert value_names(SHEET) == ("score_criterion", "criterion_2")
+    report = report_of(RUBRIC, _votes(), JUDGES, PanelConfig())
+    score = outcome_of(report, RUBRIC, "rubric")
+    assert value_names(RUBRIC) == ("score_criterion", "criterion_2")
     assert score.values == {
         "score": 1.0,
         "raw_score": 20.0,
@@ -52,19 +52,19 @@ def test_a_report_survives_the_store():
     }
     assert score.metadata["sections"] == {"form": {"score": 1.0, "raw_score": 10.0, "coverage": 1.0}}
     kept = orjson.loads(orjson.dumps(dict(score.metadata)))
-    assert report_from(kept, SHEET, JUDGES, Rules()) == report
-    stricter = report_from(kept, SHEET, JUDGES, Rules(min_votes=3))
+    assert report_from(kept, RUBRIC, JUDGES, PanelConfig()) == report
+    stricter = report_from(kept, RUBRIC, JUDGES, PanelConfig(min_votes=3))
     assert stricter.score is None
 
 
 def test_what_has_no_score_is_a_failure_unless_its_votes_are_wanted():
-    unsure = report_of(SHEET, _votes("CANNOT_ASSESS"), JUDGES, Rules(min_votes=3))
-    assert outcome_of(unsure, SHEET, "rubric").kind == "abstained"
-    kept = outcome_of(unsure, SHEET, "rubric", keep_abstained=True)
+    unsure = report_of(RUBRIC, _votes("CANNOT_ASSESS"), JUDGES, PanelConfig(min_votes=3))
+    assert outcome_of(unsure, RUBRIC, "rubric").kind == "abstained"
+    kept = outcome_of(unsure, RUBRIC, "rubric", keep_abstained=True)
     assert set(kept.values) == {"coverage"}
     assert kept.metadata["criterion_2_label"] == "Cannot assess"
     for error, kind in (("parse", "parse"), ("refusal", "refusal"), ("infrastructure", "http")):
-        failed = outcome_of(report_of(SHEET, _votes("MET", error), JUDGES, Rules()), SHEET, "rubric")
+        failed = outcome_of(report_of(RUBRIC, _votes("MET", error), JUDGES, PanelConfig()), RUBRIC, "rubric")
         assert isinstance(failed, Failure)
         assert (failed.kind, failed.retryable) == (kind, False)
 
@@ -80,9 +80,9 @@ def _one_lost(retryable):
 
 @pytest.mark.parametrize("retryable", [False, True])
 def test_a_score_with_a_lost_vote_is_unsettled_only_if_another_try_may_help(retryable):
-    scored = outcome_of(report_of(SHEET, _one_lost(retryable), JUDGES, Rules()), SHEET, "rubric")
+    scored = outcome_of(report_of(RUBRIC, _one_lost(retryable), JUDGES, PanelConfig()), RUBRIC, "rubric")
     assert scored.values["score"] is not None
     assert scored.unsettled is retryable
-    strict = Rules(min_votes=2, scoring=Scoring(min_coverage=1.0))
-    abstained = outcome_of(report_of(SHEET, _one_lost(retryable), JUDGES, strict), SHEET, "rubric")
+    strict = PanelConfig(min_votes=2, scoring=Scoring(min_coverage=1.0))
+    abstained = outcome_of(report_of(RUBRIC, _one_lost(retryable), JUDGES, strict), RUBRIC, "rubric")
     assert (abstained.kind, abstained.retryable) == ("abstained", retryable)

@@ -11,15 +11,15 @@ import pytest
 
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.panel import Tally, grade, report_of
-from assay.judging.panel_config import Judge, Rules
+from assay.judging.panel_config import Judge, PanelConfig
 from assay.judging.question import Submission
-from assay.judging.rubric import Sheet, sheet_of
+from assay.judging.rubric import Rubric
 from assay.judging.total import Scoring
 from assay.judging.verdicts import JudgeVote
 from assay.models.client import CallError, ModelRejected
 from assay.types import Failure, Reply, Usage
 
-BINARY = Sheet(criteria=(Criterion(requirement="Names the capital.", name="capital"),))
+BINARY = Rubric(criteria=(Criterion(requirement="Names the capital.", name="capital"),))
 THREE = [Judge(id=name, model=name) for name in ("a", "b", "c")]
 
 
@@ -63,8 +63,8 @@ def _dead(status=503):
     return CallError(Failure(stage="solve", kind="http", detail="the server is down", retryable=True), status=status)
 
 
-def _grade(ask, sheet, judges, rules=None, submission="It is Paris."):
-    return asyncio.run(grade(ask, sheet, Submission(text=submission), judges, rules or Rules()))
+def _grade(ask, rubric, judges, config=None, submission="It is Paris."):
+    return asyncio.run(grade(ask, rubric, Submission(text=submission), judges, config or PanelConfig()))
 
 
 def test_a_panel_votes_and_its_report_says_who_said_what():
@@ -82,11 +82,11 @@ def test_a_panel_votes_and_its_report_says_who_said_what():
 
 
 def test_a_judge_that_names_one_label_gets_it_whatever_the_order(scale):
-    sheet = Sheet(criteria=(scale([0.0, 0.25, 0.5, 0.75, 1.0], labels=["v", "w", "x", "y", "z"]),))
+    rubric = Rubric(criteria=(scale([0.0, 0.25, 0.5, 0.75, 1.0], labels=["v", "w", "x", "y", "z"]),))
     judge = [Judge(id="a", model="a")]
     orders = Counter()
     for item in range(200):
-        report = _grade(Judges(a=_choosing("y")), sheet, judge, submission=f"text {item}")
+        report = _grade(Judges(a=_choosing("y")), rubric, judge, submission=f"text {item}")
         (vote,) = report.report[0].votes
         assert (vote.selected_label, vote.selected_index, vote.value) == ("y", 3, 0.75)
         assert vote.shuffle_order[vote.judgment.selected_option - 1] == 3
@@ -96,26 +96,26 @@ def test_a_judge_that_names_one_label_gets_it_whatever_the_order(scale):
 
 
 def test_a_judge_that_always_says_a_shows_its_bias_in_the_votes(scale):
-    sheet = Sheet(criteria=(scale([0.0, 0.25, 0.5, 0.75, 1.0]),))
+    rubric = Rubric(criteria=(scale([0.0, 0.25, 0.5, 0.75, 1.0]),))
     votes = Counter()
     for item in range(60):
         ask = Judges(a='{"selected_option": "A"}')
         votes[
-            _grade(ask, sheet, [Judge(id="a", model="a")], submission=str(item)).report[0].verdict.selected_index
+            _grade(ask, rubric, [Judge(id="a", model="a")], submission=str(item)).report[0].verdict.selected_index
         ] += 1
     # the sixth place is that of the option to abstain
     assert set(votes) == set(range(6))
 
 
 def test_without_shuffling_the_options_stand_as_written_and_may_force_a_choice(scale):
-    sheet = Sheet(criteria=(scale([0.0, 0.5, 1.0]),))
+    rubric = Rubric(criteria=(scale([0.0, 0.5, 1.0]),))
     ask = Judges(a='{"selected_option": "C"}')
-    report = _grade(ask, sheet, [Judge(id="a", model="a")], Rules(seed=None, auto_na_option=False))
+    report = _grade(ask, rubric, [Judge(id="a", model="a")], PanelConfig(seed=None, auto_na_option=False))
     (vote,) = report.report[0].votes
     assert (vote.shuffle_order, vote.selected_index) == ((0, 1, 2), 2)
     assert "Cannot assess" not in ask.requests[0][1].messages[-1]["content"]
     with_na = Judges(a='{"selected_option": "D"}')
-    report = _grade(with_na, sheet, [Judge(id="a", model="a")], Rules(seed=None))
+    report = _grade(with_na, rubric, [Judge(id="a", model="a")], PanelConfig(seed=None))
     assert (report.report[0].verdict.selected_index, report.report[0].verdict.na) == (3, True)
     assert (report.score, report.coverage) == (None, 0.0)
     assert report.report[0].label == "Cannot assess"
@@ -123,10 +123,10 @@ def test_without_shuffling_the_options_stand_as_written_and_may_force_a_choice(s
 
 
 def test_the_same_seed_gives_the_same_orders_whoever_answers_first(scale):
-    sheet = Sheet(criteria=(scale([0.0, 0.25, 0.5, 0.75, 1.0]), scale([0.0, 1.0], labels=["no", "yes"])))
+    rubric = Rubric(criteria=(scale([0.0, 0.25, 0.5, 0.75, 1.0]), scale([0.0, 1.0], labels=["no", "yes"])))
 
     def orders(judges, seed):
-        report = _grade(Judges(a=_lettered, b=_lettered, c=_lettered), sheet, judges, Rules(seed=seed))
+        report = _grade(Judges(a=_lettered, b=_lettered, c=_lettered), rubric, judges, PanelConfig(seed=seed))
         return {(n, vote.judge_id): vote.shuffle_order for n, r in enumerate(report.report) for vote in r.votes}
 
     assert orders(THREE, 7) == orders(THREE[::-1], 7)
@@ -162,9 +162,9 @@ def test_replies_are_read_tolerantly(reply):
     ],
 )
 def test_a_judge_that_cannot_be_read_is_an_error_and_never_a_verdict(scale, replies, error):
-    for sheet in (BINARY, Sheet(criteria=(scale([0.0, 1.0]),))):
+    for rubric in (BINARY, Rubric(criteria=(scale([0.0, 1.0]),))):
         ask = Judges(a=list(replies))
-        report = _grade(ask, sheet, [Judge(id="a", model="a")])
+        report = _grade(ask, rubric, [Judge(id="a", model="a")])
         (vote,) = report.report[0].votes
         assert vote.error == error
         assert len(ask.requests) == len(replies)
@@ -187,21 +187,23 @@ def test_a_panel_with_one_dead_judge_gives_the_result_of_the_others_and_says_so(
     assert (report.score, report.error) == (0.0, None)
     assert report.judge_scores == {"a": 0.0, "b": None, "c": 0.0}
     assert report.report[0].n_errors == 1
-    assert report.warnings == ('judge "b" is dead: all of its 1 calls failed (the server is down)',)
+    assert report.warnings == ('the only call to judge "b" failed (the server is down)',)
 
 
 def test_a_panel_of_dead_judges_fails_the_item_unless_what_failed_is_left_out(scale):
-    sheet = sheet_of([{"requirement": "One.", "name": "one"}, {"requirement": "Two.", "name": "two", "weight": 30.0}])
+    rubric = Rubric.from_dict(
+        [{"requirement": "One.", "name": "one"}, {"requirement": "Two.", "name": "two", "weight": 30.0}]
+    )
 
     def half(text):
         return _status("MET") if "One." in text else _dead()
 
     judges = [Judge(id="a", model="a")]
-    failed = _grade(Judges(a=half), sheet, judges)
+    failed = _grade(Judges(a=half), rubric, judges)
     assert failed.score is None
     assert failed.error == "no judge could be asked about two: a: infrastructure (the server is down)"
     assert failed.report[1].label is None
-    skipped = _grade(Judges(a=half), sheet, judges, Rules(skip_failed=True))
+    skipped = _grade(Judges(a=half), rubric, judges, PanelConfig(skip_failed=True))
     assert (skipped.score, skipped.error, skipped.coverage) == (1.0, None, 0.25)
 
 
@@ -223,7 +225,7 @@ def test_a_judge_that_refuses_all_calls_leaves_the_panel_to_the_others():
     assert report.score == 0.0
     refused = report.report[0].votes[1]
     assert (refused.error, refused.retryable) == ("infrastructure", True)
-    assert report.warnings == ('judge "b" is dead: all of its 1 calls failed (x refuses all calls: HTTP 401)',)
+    assert report.warnings == ('the only call to judge "b" failed (x refuses all calls: HTTP 401)',)
 
 
 def test_a_panel_whose_judges_all_refuse_stops_with_what_they_say():
@@ -237,9 +239,9 @@ def test_a_panel_with_an_outage_and_a_refusal_fails_the_item_alone():
 
 
 def test_repeats_ask_each_judge_again_with_other_orders_and_other_keys(scale):
-    sheet = Sheet(criteria=(scale([0.0, 0.25, 0.5, 0.75, 1.0], labels=["v", "w", "x", "y", "z"]),))
+    rubric = Rubric(criteria=(scale([0.0, 0.25, 0.5, 0.75, 1.0], labels=["v", "w", "x", "y", "z"]),))
     ask = Judges(a=_choosing("y"), b=_choosing("x"))
-    report = _grade(ask, sheet, THREE[:2], Rules(repeats=3))
+    report = _grade(ask, rubric, THREE[:2], PanelConfig(repeats=3))
     votes = report.report[0].votes
     assert [(vote.judge_id, vote.repeat) for vote in votes] == [(j, n) for j in "ab" for n in range(3)]
     assert [request.repeat for model, request in ask.requests if model == "a"] == [0, 1, 2]
@@ -249,12 +251,12 @@ def test_repeats_ask_each_judge_again_with_other_orders_and_other_keys(scale):
 
 
 def test_repeats_of_whole_items_are_calls_of_their_own(scale):
-    sheet = sheet_of([{"requirement": "One."}, {"requirement": "Two."}])
+    rubric = Rubric.from_dict([{"requirement": "One."}, {"requirement": "Two."}])
     said = json.dumps(
         {name: {"explanation": "e", "criterion_status": "MET"} for name in ("criterion_1", "criterion_2")}
     )
     ask = Judges(a=said)
-    report = _grade(ask, sheet, THREE[:1], Rules(repeats=2, llm_calls="per_item"))
+    report = _grade(ask, rubric, THREE[:1], PanelConfig(repeats=2, llm_calls="per_item"))
     assert len(ask.requests) == 2
     assert [len(each.votes) for each in report.report] == [2, 2]
 
@@ -266,41 +268,41 @@ def test_every_billed_reply_counts_also_one_that_could_not_be_read():
 
 
 def test_votes_are_counted_again_under_other_rules_without_asking(scale):
-    sheet = Sheet(criteria=(Criterion(requirement="r", weight=-10.0, name="fault"),))
+    rubric = Rubric(criteria=(Criterion(requirement="r", weight=-10.0, name="fault"),))
     votes = [[JudgeVote(judge_id=j, verdict=v) for j, v in (("a", "MET"), ("b", "UNMET"))]]
     judges = THREE[:2]
-    tied = report_of(sheet, votes, judges, Rules())
+    tied = report_of(rubric, votes, judges, PanelConfig())
     assert (tied.report[0].by_tie, tied.score) == (True, 0.0)
-    assert report_of(sheet, votes, judges, Rules(aggregation="unanimous")).score == 1.0
-    abstain = report_of(sheet, votes, judges, Rules(min_votes=3, scoring=Scoring(cannot_assess="fail")))
+    assert report_of(rubric, votes, judges, PanelConfig(aggregation="unanimous")).score == 1.0
+    abstain = report_of(rubric, votes, judges, PanelConfig(min_votes=3, scoring=Scoring(cannot_assess="fail")))
     assert (abstain.report[0].verdict, abstain.raw_score) == (CriterionVerdict.CANNOT_ASSESS, -10.0)
 
 
 def test_a_panel_that_disagrees_without_an_na_option_says_so(scale):
-    sheet = Sheet(criteria=(scale([0.2, 0.9], scale_type="nominal"),))
-    rules = Rules(seed=None, auto_na_option=False, nominal_aggregation="unanimous")
-    report = _grade(Judges(a='{"selected_option": "A"}', b='{"selected_option": "B"}'), sheet, THREE[:2], rules)
+    rubric = Rubric(criteria=(scale([0.2, 0.9], scale_type="nominal"),))
+    config = PanelConfig(seed=None, auto_na_option=False, nominal_aggregation="unanimous")
+    report = _grade(Judges(a='{"selected_option": "A"}', b='{"selected_option": "B"}'), rubric, THREE[:2], config)
     assert "the mode was taken" in report.warnings[0]
     unsure = _grade(
         Judges(a='{"selected_option": "A"}', b='{"selected_option": "B"}'),
-        sheet,
+        rubric,
         THREE[:2],
-        Rules(seed=None, nominal_aggregation="unanimous"),
+        PanelConfig(seed=None, nominal_aggregation="unanimous"),
     )
     assert (unsure.report[0].verdict.selected_index, unsure.report[0].verdict.na) == (2, True)
 
 
 def test_in_both_orders_a_judge_is_asked_twice_and_one_that_follows_the_place_is_found_out(scale):
-    sheet = Sheet(criteria=(scale([0.0, 0.5, 1.0]), Criterion(requirement="Polite.", name="polite")))
+    rubric = Rubric(criteria=(scale([0.0, 0.5, 1.0]), Criterion(requirement="Polite.", name="polite")))
 
     def first(text):
         return _status("MET") if "Polite." in text else '{"selected_option": "A"}'
 
     ask = Judges(a=first, b=lambda text: _status("MET") if "Polite." in text else _choosing("3")(text))
-    rules = Rules(shuffle="both_orders", auto_na_option=False)
-    report = _grade(ask, sheet, THREE[:2], rules)
+    config = PanelConfig(shuffle="both_orders", auto_na_option=False)
+    report = _grade(ask, rubric, THREE[:2], config)
     votes = report.report[0].votes
-    assert [(vote.judge_id, vote.backwards) for vote in votes] == [
+    assert [(vote.judge_id, vote.reversed_order) for vote in votes] == [
         ("a", False),
         ("a", True),
         ("b", False),
@@ -311,28 +313,28 @@ def test_in_both_orders_a_judge_is_asked_twice_and_one_that_follows_the_place_is
     assert [vote.selected_label for vote in votes[2:]] == ["3", "3"]
     assert [each.order_sensitive for each in report.report] == [True, False]
     assert len(ask.requests) == 6
-    steady = _grade(Judges(a=_choosing("2")), Sheet(criteria=(sheet.criteria[0],)), THREE[:1], rules)
+    steady = _grade(Judges(a=_choosing("2")), Rubric(criteria=(rubric.criteria[0],)), THREE[:1], config)
     assert (steady.report[0].order_sensitive, steady.score) == (False, 0.5)
 
 
 def test_counterbalanced_and_directed_orders_follow_the_row(scale):
-    sheet = Sheet(criteria=(scale([0.0, 0.5, 1.0]),))
+    rubric = Rubric(criteria=(scale([0.0, 0.5, 1.0]),))
 
     def orders(shuffle, row):
         submission = Submission(text="It is Paris.", row=row)
-        rules = Rules(shuffle=shuffle)
+        config = PanelConfig(shuffle=shuffle)
         ask = Judges(a=_choosing("2"), b=_choosing("2"))
-        report = asyncio.run(grade(ask, sheet, submission, THREE[:2], rules))
+        report = asyncio.run(grade(ask, rubric, submission, THREE[:2], config))
         return [vote.shuffle_order for vote in report.report[0].votes]
 
     assert orders("counterbalanced", 1) == [(1, 2, 0, 3), (2, 0, 1, 3)]
     assert orders("counterbalanced", 2)[0] == orders("counterbalanced", 1)[1]
     assert {orders("direction", row)[0] for row in (0, 1)} == {(0, 1, 2, 3), (2, 1, 0, 3)}
     with pytest.raises(ValueError, match='no shuffle is called "sideways"'):
-        Rules(shuffle="sideways")
+        PanelConfig(shuffle="sideways")
 
 
-TWO = sheet_of([{"requirement": "One.", "name": "one"}, {"requirement": "Two.", "name": "two"}])
+TWO = Rubric.from_dict([{"requirement": "One.", "name": "one"}, {"requirement": "Two.", "name": "two"}])
 
 
 def _said(**answers):
@@ -343,7 +345,7 @@ def _said(**answers):
 
 def test_per_item_a_judge_is_asked_once_about_all_criteria():
     ask = Judges(a=_said(criterion_1="MET", criterion_2="UNMET"), b=_said(criterion_1="MET", criterion_2="MET"))
-    report = _grade(ask, TWO, THREE[:2], Rules(llm_calls="per_item"))
+    report = _grade(ask, TWO, THREE[:2], PanelConfig(llm_calls="per_item"))
     assert len(ask.requests) == 2
     assert [each.label for each in report.report] == ["MET", "UNMET"]
     assert [vote.judge_id for vote in report.report[1].votes] == ["a", "b"]
@@ -357,7 +359,7 @@ def test_per_item_a_judge_is_asked_once_about_all_criteria():
 )
 def test_per_item_only_a_criterion_that_both_replies_lack_gets_an_error_vote(second, error):
     ask = Judges(a=[_said(criterion_1="MET"), second])
-    report = _grade(ask, TWO, THREE[:1], Rules(llm_calls="per_item", skip_failed=True))
+    report = _grade(ask, TWO, THREE[:1], PanelConfig(llm_calls="per_item", skip_failed=True))
     one, two = (each.votes[0] for each in report.report)
     assert (one.verdict, one.error, two.error) == (CriterionVerdict.MET, None, error)
     assert report.score == 1.0
@@ -366,17 +368,17 @@ def test_per_item_only_a_criterion_that_both_replies_lack_gets_an_error_vote(sec
 
 def test_per_item_a_second_turn_may_bring_what_the_first_lacked():
     ask = Judges(a=[_said(criterion_1="MET"), _said(criterion_2="MET")])
-    assert _grade(ask, TWO, THREE[:1], Rules(llm_calls="per_item")).score == 1.0
+    assert _grade(ask, TWO, THREE[:1], PanelConfig(llm_calls="per_item")).score == 1.0
     assert len(ask.requests) == 2
 
 
 def test_per_item_in_both_orders_asks_again_about_the_options_only(scale):
-    sheet = Sheet(criteria=(TWO.criteria[0], scale([0.0, 0.5, 1.0])))
+    rubric = Rubric(criteria=(TWO.criteria[0], scale([0.0, 0.5, 1.0])))
     first = json.dumps({"criterion_1": "MET", "criterion_2": "A"})
     ask = Judges(a=[first, json.dumps({"criterion_1": "A"})])
-    rules = Rules(llm_calls="per_item", shuffle="both_orders", auto_na_option=False)
-    report = _grade(ask, sheet, THREE[:1], rules)
+    config = PanelConfig(llm_calls="per_item", shuffle="both_orders", auto_na_option=False)
+    report = _grade(ask, rubric, THREE[:1], config)
     assert [len(each.votes) for each in report.report] == [1, 2]
     assert report.report[1].order_sensitive
     with pytest.raises(ValueError, match='"per_item", not "per_text"'):
-        Rules(llm_calls="per_text")
+        PanelConfig(llm_calls="per_text")

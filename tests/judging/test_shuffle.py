@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.judging.criteria import Criterion, CriterionOption
-from assay.judging.shuffle import Seat, latin_row, option_order, scale_order, shown_orders
+from assay.judging.shuffle import OrderKey, latin_row, option_order, scale_order, shown_orders
 
 
 def _sha(text: str) -> str:
@@ -65,12 +65,12 @@ def test_counterbalanced_judges_see_different_rows_and_what_was_added_to_abstain
     criterion = scale([0.0, 0.5, 1.0])
     seen = criterion.with_abstention()
     orders = [
-        shown_orders(criterion, seen, "counterbalanced", 0, Seat(item="t", row=4, judge=str(rank), rank=rank))
+        shown_orders(criterion, seen, "counterbalanced", 0, OrderKey(item="t", row=4, judge=str(rank), rank=rank))
         for rank in range(3)
     ]
     assert orders == [((1, 2, 0, 3),), ((2, 0, 1, 3),), ((0, 1, 2, 3),)]
     declared = scale([0.0, None, 1.0])
-    (order,) = shown_orders(declared, declared, "counterbalanced", 0, Seat(item="t", row=1, judge="a", rank=0))
+    (order,) = shown_orders(declared, declared, "counterbalanced", 0, OrderKey(item="t", row=1, judge="a", rank=0))
     assert order == (1, 2, 0)
 
 
@@ -90,25 +90,25 @@ def test_which_direction_comes_first_differs_between_pairs(scale):
 
 def test_direction_is_for_scales_and_other_options_are_shuffled(scale):
     nominal = scale([0.0, 0.5, 1.0], scale_type="nominal")
-    seat = Seat(item="text", row=3, judge="a", rank=0)
-    assert shown_orders(nominal, nominal, "direction", 7, seat) == shown_orders(nominal, nominal, "random", 7, seat)
+    key = OrderKey(item="text", row=3, judge="a", rank=0)
+    assert shown_orders(nominal, nominal, "direction", 7, key) == shown_orders(nominal, nominal, "random", 7, key)
 
 
 def test_both_orders_are_the_shuffle_and_its_reverse(scale):
     criterion = scale([0.0, 0.25, 0.5, 0.75, 1.0])
-    seat = Seat(item="text", row=3, judge="a", rank=0)
+    key = OrderKey(item="text", row=3, judge="a", rank=0)
     usual = option_order(criterion, seed=7, item="text", judge="a")
-    assert shown_orders(criterion, criterion, "both_orders", 7, seat) == (usual, usual[::-1])
-    assert shown_orders(criterion, criterion, "random", 7, seat) == (usual,)
-    assert shown_orders(criterion, criterion, None, 7, seat) == ((0, 1, 2, 3, 4),)
+    assert shown_orders(criterion, criterion, "both_orders", 7, key) == (usual, usual[::-1])
+    assert shown_orders(criterion, criterion, "random", 7, key) == (usual,)
+    assert shown_orders(criterion, criterion, None, 7, key) == ((0, 1, 2, 3, 4),)
 
 
 def test_a_repeat_shows_the_options_in_another_order(scale):
     criterion = scale([0.0, 0.25, 0.5, 0.75, 1.0])
 
     def order(shuffle, repeat):
-        seat = Seat(item="text", row=4, judge="a", rank=0, repeat=repeat)
-        return shown_orders(criterion, criterion, shuffle, 7, seat)[0]
+        key = OrderKey(item="text", row=4, judge="a", rank=0, repeat=repeat)
+        return shown_orders(criterion, criterion, shuffle, 7, key)[0]
 
     assert order("random", 1) == option_order(criterion, seed=7, item="text", judge="a", repeat=1)
     assert order("random", 1) != order("random", 0)

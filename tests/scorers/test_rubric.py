@@ -214,7 +214,7 @@ def test_a_criterion_named_like_a_total_keeps_a_name_of_its_own(make_rows):
 
 def test_judges_of_one_model_are_told_apart():
     settings = _settings(judges=[{"model_key": "a", "id": "x"}, {"model_key": "a", "id": "y"}])
-    assert [judge.twin for judge in settings.panel] == [0, 1]
+    assert [judge.replica for judge in settings.panel] == [0, 1]
     with pytest.raises(ValidationError, match='two judges with the id "a"'):
         _settings(judges=[{"model_key": "a"}, {"model_key": "a"}])
     with pytest.raises(SpecError, match="has no criteria"):
@@ -242,7 +242,7 @@ def test_a_judge_that_follows_the_place_is_marked_in_both_orders(make_rows):
     settings = _settings(rubric=[SCALE], shuffle="both_orders", auto_na_option=False)
     outcome = _judged(settings, make_rows(["Paris."]), '{"selected_option": "A"}')
     assert outcome.metadata["order_sensitive"] == ["style"]
-    assert [vote.get("backwards", False) for vote in outcome.metadata["votes"]["style"]] == [False, True]
+    assert [vote.get("reversed_order", False) for vote in outcome.metadata["votes"]["style"]] == [False, True]
     steady = _judged(settings, make_rows(["Paris."]), '{"selected_option": "Fair"}')
     assert (steady.values["style"], "order_sensitive" in steady.metadata) == (0.5, False)
 

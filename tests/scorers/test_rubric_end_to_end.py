@@ -58,14 +58,14 @@ def test_a_judge_without_a_model_is_dead_the_others_decide_and_its_votes_are_ask
     loopback.configure(models="one,three")
     outcome = graded.assay("run", "task.yaml")
     assert outcome.code == 0, outcome.err
-    assert 'judge "two" is dead: all of its 16 calls failed' in " ".join(outcome.out.split())
+    assert 'all 16 calls to judge "two" failed' in " ".join(outcome.out.split())
     asked = _asked(loopback)
     assert asked["two"] <= 10
     assert (asked["one"], asked["three"]) == (2 * N, 2 * N)
     assert {vote["judge_id"] for vote in _votes(graded) if "error" in vote} == {"two"}
     planned = graded.assay("plan", "task.yaml", "--json").json
     assert (planned["n_done"], [model["calls"] for model in planned["models"]]) == (0, [0, 2 * N, 0])
-    # mended, the same command asks the dead judge alone
+    # mended, the same command asks the judge that failed alone
     loopback.reset()
     again = graded.assay("run", "task.yaml", "--json")
     assert again.code == 0, again.err
@@ -177,4 +177,4 @@ def test_missing_votes_and_idle_weights_are_told_with_the_numbers(graded, loopba
     assert detail["judges"]["one"]["n_missing"] == 0
     assert any("the weights of the judges change nothing" in note for note in detail["warnings"])
     table = graded.assay("show").out
-    assert 'note: judge "half" is dead' in table
+    assert f'note: all {2 * N} calls to judge "half" failed' in table

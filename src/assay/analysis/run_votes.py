@@ -15,8 +15,7 @@ from assay.analysis.panels import Totals
 from assay.analysis.scale import Scale
 from assay.analysis.votes import Ballot, scales_of, score_errors
 from assay.errors import SpecError
-from assay.judging.criteria import Criterion, CriterionVerdict
-from assay.judging.rubric import Sheet
+from assay.judging.rubric import stored_rubrics
 from assay.results.agreement import PANEL, Values
 from assay.store import runs
 from assay.store.decoder import Sample, read_samples
@@ -95,33 +94,13 @@ def _read_entry(entry: Sample, key: str, prefix: str, ballots: dict[str, Ballot]
     for name, votes in score.metadata["votes"].items():
         ballot = ballots.setdefault(prefix + name, Ballot(prefix + name))
         ballot.rows[row] = entry.sample_id
-        for vote in votes:
-            _read_vote(ballot, row, vote)
+        ballot.hear_all(row, votes)
         ballot.panel[row] = score.metadata.get(f"{name}_label") if name in score.values else None
         before_snapping = (score.metadata.get("aggregated_values") or {}).get(name, score.values.get(name))
         if before_snapping is not None:
             ballot.numbers[row] = float(before_snapping)
         if f"{name}_truth" in score.metadata:
             ballot.truth[row] = score.metadata[f"{name}_truth"]
-
-
-def _read_vote(ballot: Ballot, row: str, vote: Mapping[str, Any]) -> None:
-    judge, repeat = vote["judge_id"], int(vote.get("repeat", 0))
-    ballot.judges.setdefault(judge, {})
-    if vote.get("error") is not None:
-        return
-    if "verdict" in vote:
-        ballot.binary = True
-        word = vote["verdict"]
-        ballot.hear(judge, row, None if word == CriterionVerdict.CANNOT_ASSESS else word, repeat=repeat)
-        return
-    label = vote.get("selected_label")
-    if vote.get("na") or label is None:
-        ballot.abstaining |= set() if label is None else {label}
-        ballot.hear(judge, row, None, repeat=repeat)
-        return
-    ballot.values[label] = float(vote.get("value", 0.0))
-    ballot.hear(judge, row, label, repeat=repeat)
 
 
 def _score_values(entries: Sequence[Sample], keys: Sequence[str]) -> dict[str, Values]:
@@ -192,9 +171,9 @@ def _scales(record: RunRecord, keys: Sequence[str]) -> dict[str, Scale]:
     ]
     found: dict[str, list[Scale]] = {}
     for prefix, rubric in rubrics:
-        criteria = tuple(Criterion.model_validate(each, strict=False) for each in rubric["criteria"])
-        for name, scale in scales_of(Sheet(criteria=criteria)).items():
-            found.setdefault(prefix + name, []).append(scale)
+        for each in stored_rubrics(rubric):
+            for name, scale in scales_of(each).items():
+                found.setdefault(prefix + name, []).append(scale)
     return {name: scales[0] for name, scales in found.items() if all(each == scales[0] for each in scales)}
 
 

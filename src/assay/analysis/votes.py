@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,10 @@ from assay.analysis.agreement import CORRELATIONS
 from assay.analysis.scale import ABSENT, Scale, ScaleKind, Votes, agreed_truth
 from assay.errors import Problem, SpecError
 from assay.interop.table_file import Refused, read_table
-from assay.judging.criteria import Criterion
+from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.outcome import value_names
-from assay.judging.rubric import Sheet, sheet_from_file
+from assay.judging.rubric import Rubric
+from assay.judging.vote_record import VoteRecord, call_of_record
 from assay.spec.nearest import listing, nearest
 from assay.stats.clusters import FloatArray, IntArray
 from assay.stats.correlation import correlation
@@ -83,12 +84,32 @@ class Ballot:
         )
 
     def hear(self, judge: str, row: str, label: str | None, *, repeat: int = 0) -> None:
-        """Take a vote of a judge; of several looks the first that was cast is what the judge says."""
+        """Take a vote of a judge; of several calls, the first that was answered is what the judge says."""
         said = self.judges.setdefault(judge, {})
         if said.get(row) is None:
             said[row] = label
         if label is not None:
             self.again.setdefault(judge, {}).setdefault(row, {}).setdefault(repeat, label)
+
+    def hear_all(self, row: str, votes: Iterable[VoteRecord]) -> None:
+        """Take the votes on one row as a run stores them; failed calls leave their judge without one."""
+        for vote in sorted(votes, key=call_of_record):
+            judge, repeat = vote["judge_id"], int(vote.get("repeat", 0))
+            self.judges.setdefault(judge, {})
+            if vote.get("error") is not None:
+                continue
+            if "verdict" in vote:
+                self.binary = True
+                word = vote["verdict"]
+                self.hear(judge, row, None if word == CriterionVerdict.CANNOT_ASSESS else word, repeat=repeat)
+                continue
+            label = vote.get("selected_label")
+            if vote.get("na") or label is None:
+                self.abstaining |= set() if label is None else {label}
+                self.hear(judge, row, None, repeat=repeat)
+            else:
+                self.values[label] = float(vote.get("value", 0.0))
+                self.hear(judge, row, label, repeat=repeat)
 
     def _numbers(self) -> FloatArray:
         return np.array([self.numbers.get(row, np.nan) for row in self.rows], dtype=np.float64)
@@ -237,14 +258,14 @@ def score_errors(
     return values | {name: correlation(said, truth, name, items, level=level) for name in CORRELATIONS}
 
 
-def scales_of(sheet: Sheet) -> dict[str, Scale]:
+def scales_of(rubric: Rubric) -> dict[str, Scale]:
     """The scale of every criterion by its name."""
-    return dict(zip(value_names(sheet), map(Scale.of, sheet.criteria), strict=True))
+    return dict(zip(value_names(rubric), map(Scale.of, rubric.criteria), strict=True))
 
 
 def scales_from_file(path: Path) -> dict[str, Scale]:
     """The scale of every criterion that a rubric file declares."""
-    return scales_of(sheet_from_file(path))
+    return scales_of(Rubric.from_file(path))
 
 
 def scale_from_votes(ballot: Ballot, kind: ScaleKind | None = None) -> Scale:

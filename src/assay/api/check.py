@@ -10,7 +10,7 @@ from typing import Any
 from assay.datasets.open import first_rows
 from assay.errors import Problem, SpecError
 from assay.evaluation.specifications import inspect_steps, step_model_problems
-from assay.judging.rubric import sheet_in
+from assay.judging.rubric import rubric_in
 from assay.prepare.model_references import model_problems
 from assay.prepare.plan import Options, inspect_loaded, inspect_task
 from assay.prepare.recipes import materialized
@@ -77,7 +77,7 @@ def _check(path: Path, known: Registry, options: Options, found: Checked, *, nam
     elif kind == "rubric":
         found.notes += document.notes
         document.raise_problems()
-        sheet_in(document)
+        rubric_in(document)
     elif kind in ("evaluation", "run"):
         _check_run(path, known, options, found)
     elif kind in ("task", None) or named:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, get_args
+from typing import get_args
 
 from assay.errors import SpecError
 from assay.grading.config import EvalConfig, JudgeSpec
@@ -29,9 +29,24 @@ from assay.judging.reports import EnsembleEvaluationReport
 from assay.results.audit import AuditPlan, AuditResult, Probe, ProbeName
 from assay.results.estimate import Estimate
 from assay.runner.progress import Listener, silent
+from assay.scorers.rubric import JudgeSettings, RubricScorer
 
 PROBES: tuple[ProbeName, ...] = get_args(ProbeName)
 LONGEST_REASON = 200
+_FROM_SCORER = (
+    "aggregation",
+    "ordinal_aggregation",
+    "nominal_aggregation",
+    "auto_na_option",
+    "cannot_assess",
+    "partial_credit",
+    "min_votes",
+    "min_coverage",
+    "score_value",
+    "on_failed_criterion",
+    "llm_calls",
+)
+"""The settings of a task's scorer that hold for its audit; the probes decide about orders and repeats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +54,8 @@ class AuditOptions:
     """Which probes are made, what is allowed, and how the calls are made.
 
     `threshold` is the largest effect of position, length or instructions that is allowed, `max_noise` the largest
-    share of verdicts that may change. `rules` are those of `CriterionGrader` that decide how verdicts become scores.
+    share of verdicts that may change. `scorer` is the rubric scorer of a task whose judges are audited: they are asked,
+    and their verdicts become scores, as it says.
     """
 
     probes: Sequence[ProbeName] = PROBES
@@ -51,7 +67,7 @@ class AuditOptions:
     max_cost: Decimal | None = None
     max_concurrency: int | None = None
     fresh: bool = False
-    rules: Mapping[str, Any] = field(default_factory=dict)
+    scorer: RubricScorer | None = None
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.probes if name not in PROBES]
@@ -78,15 +94,26 @@ class Audit:
     """
 
     def __init__(
-        self, target: str, dataset: RubricDataset, judges: Sequence[JudgeSpec], options: AuditOptions | None = None
+        self,
+        target: str,
+        dataset: RubricDataset,
+        judges: Sequence[JudgeSpec | JudgeSettings],
+        options: AuditOptions | None = None,
     ) -> None:
         if not len(dataset):
             raise SpecError("there are no texts to audit judges with")
         self._target = target
         self._dataset = dataset
-        self._judges = [spec.judge_id for spec in judges]
         self._options = options or AuditOptions()
-        self._parts = self._made(judges)
+        scorer = self._options.scorer
+        with warnings.catch_warnings():
+            # every judge is audited by itself: ties of the panel do not matter
+            warnings.simplefilter("ignore", RubricWarning)
+            grader = CriterionGrader(judges=judges)
+            if scorer is not None:
+                grader = grader.changed(**{name: getattr(scorer, name) for name in _FROM_SCORER})
+            self._parts = self._made(grader)
+        self._judges = [judge.id for judge in grader.judges]
 
     def plan(self) -> AuditPlan:
         """What the audit will ask and cost; asks nobody."""
@@ -130,28 +157,21 @@ class Audit:
             ),
         )
 
-    def _made(self, judges: Sequence[JudgeSpec]) -> dict[str, _Part]:
+    def _made(self, grader: CriterionGrader) -> dict[str, _Part]:
         """The runs that the probes need; the texts as they are serve three of them."""
         wanted, everything = self._options.probes, range(len(self._dataset))
         parts: dict[str, _Part] = {}
         if set(wanted) - {"position"}:
-            plain = self._grader(judges, shuffle_options=False, repeats=2 if "noise" in wanted else 1)
+            plain = grader.changed(shuffle=False, repeats=2 if "noise" in wanted else 1)
             parts["plain"] = _Part(self._dataset, plain, everything)
         for name, change in (("verbosity", padded), ("injection", injected)):
             if name in wanted:
-                grader = self._grader(judges, shuffle_options=False)
-                parts[name] = _Part(changed(self._dataset, change), grader, everything)
+                parts[name] = _Part(changed(self._dataset, change), grader.changed(shuffle=False), everything)
         turned = with_options_only(self._dataset) if "position" in wanted else None
         if turned is not None:
-            both = self._grader(judges, shuffle="both_orders", seed=self._options.seed)
+            both = grader.changed(shuffle="both_orders", seed=self._options.seed)
             parts["position"] = _Part(turned[0], both, turned[1])
         return parts
-
-    def _grader(self, judges: Sequence[JudgeSpec], **how: Any) -> CriterionGrader:
-        with warnings.catch_warnings():
-            # every judge is audited by itself: ties of the panel do not matter
-            warnings.simplefilter("ignore", RubricWarning)
-            return CriterionGrader(judges=judges, **{**self._options.rules, **how})
 
     def _runner(self, name: str, *, max_cost: Decimal | None = None, listener: Listener = silent) -> EvalRunner:
         part, options = self._parts[name], self._options
@@ -174,7 +194,7 @@ class Audit:
         self, judge: str, reports: Mapping[str, Mapping[int, EnsembleEvaluationReport]]
     ) -> dict[ProbeName, Probe]:
         options = self._options
-        rules = next(iter(self._parts.values())).grader.rules
+        config = next(iter(self._parts.values())).grader.config
         made: dict[ProbeName, Probe] = {}
         for name in PROBES:
             if name not in options.probes:
@@ -184,10 +204,10 @@ class Audit:
             elif name == "position":
                 made[name] = position_probe(reports[name], judge, options.threshold, level=options.level)
             elif name == "noise":
-                made[name] = noise_probe(reports["plain"], judge, options.max_noise, rules, level=options.level)
+                made[name] = noise_probe(reports["plain"], judge, options.max_noise, config, level=options.level)
             else:
                 both = (reports["plain"], reports[name])
-                made[name] = score_probe(*both, judge, options.threshold, rules, level=options.level)
+                made[name] = score_probe(*both, judge, options.threshold, config, level=options.level)
         return made
 
 

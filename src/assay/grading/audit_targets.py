@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.builtin import registry
 from assay.datasets.open import open_dataset
 from assay.errors import SpecError
-from assay.grading.config import CannotAssessConfig, JudgeSpec, LLMConfig
-from assay.grading.dataset import DataItem, RubricDataset
-from assay.grading.rubric import Rubric
+from assay.grading.dataset import RubricDataset
+from assay.grading.items import DataItem
 from assay.grading.submissions import read_submissions
+from assay.judging.rubric import Rubric
 from assay.prepare.plan import Options, inspect_task
 from assay.runner.all_samples import answered_samples, in_pages, stored_rows
 from assay.scorers.common import STAGE, looked_at
-from assay.scorers.rubric import RubricScorer
+from assay.scorers.rubric import JudgeSettings, RubricScorer
 from assay.spec import LoadedDataset, LoadedTask
 from assay.spec.load import read_document
 from assay.spec.nearest import listing
@@ -29,12 +28,16 @@ from assay.types import Rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """Texts with their rubric, the judges that the file itself names, and the rules that its scorer has."""
+    """Texts with their rubric, and the scorer that grades them where the file is a task."""
 
     name: str
     dataset: RubricDataset
-    judges: tuple[JudgeSpec, ...] = ()
-    rules: Mapping[str, Any] = field(default_factory=dict)
+    scorer: RubricScorer | None = None
+
+    @property
+    def judges(self) -> list[JudgeSettings]:
+        """The judges that the file itself names."""
+        return [] if self.scorer is None else self.scorer.judges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,22 +75,11 @@ def _of_task(path: Path, wanted: Wanted) -> Target:
     if problems:
         raise SpecError(problems)
     settings = _scorer(loaded, wanted.scorer)
-    sheet = settings.rubric
-    made = RubricDataset(rubric=Rubric(sheet.criteria, sheet.guidelines, sections=sheet.sections), name=loaded.task.key)
+    graded = RubricDataset(rubric=settings.rubric, name=loaded.task.key)
     for rows in _rows(loaded, dataset, wanted):
-        made.items += _items(settings, rows)
-    made.items = made.items[: wanted.limit]
-    unsure = CannotAssessConfig(settings.cannot_assess, settings.partial_credit)
-    return Target(
-        name=path.name,
-        dataset=made,
-        judges=tuple(_judge(settings, place) for place in range(len(settings.judges))),
-        rules={
-            "auto_na_option": settings.auto_na_option,
-            "cannot_assess_config": unsure,
-            "llm_calls": settings.llm_calls,
-        },
-    )
+        graded.items += _items(settings, rows)
+    graded.items = graded.items[: wanted.limit]
+    return Target(name=path.name, dataset=graded, scorer=settings)
 
 
 def _scorer(loaded: LoadedTask, key: str | None) -> RubricScorer:
@@ -99,20 +91,6 @@ def _scorer(loaded: LoadedTask, key: str | None) -> RubricScorer:
     if key is not None and key not in found:
         raise SpecError(f'no rubric scorer has the key "{key}"; there is {listing(list(found))}')
     return found[key] if key is not None else next(iter(found.values()))
-
-
-def _judge(settings: RubricScorer, place: int) -> JudgeSpec:
-    judge = settings.panel[place]
-    sampling = judge.sampling
-    config = LLMConfig(
-        judge.model,
-        temperature=sampling.temperature,
-        max_tokens=sampling.max_tokens,
-        top_p=sampling.top_p,
-        seed=sampling.seed,
-        thinking=sampling.reasoning_effort,
-    )
-    return JudgeSpec(config, judge.id, judge.weight)
 
 
 def _rows(loaded: LoadedTask, dataset: LoadedDataset | None, wanted: Wanted) -> Iterator[Rows]:

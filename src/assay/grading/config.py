@@ -56,7 +56,7 @@ class LLMConfig:
 
     @property
     def endpoint(self) -> LLMConfig:
-        """The same without how words are chosen: what decides where the model is reached."""
+        """The config without how words are chosen: what decides where the model is reached."""
         return replace(self, temperature=None, max_tokens=None, top_p=None, seed=None, thinking=None)
 
     @property

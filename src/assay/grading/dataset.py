@@ -3,35 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from assay.errors import SpecError
-from assay.grading.rubric import Rubric
-from assay.judging.criteria import CriterionVerdict
-from assay.judging.verdicts import MultiChoiceVerdict, read_verdict
-
-Truth = CriterionVerdict | str
-GroundTruth = tuple[Truth, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DataItem:
-    """A submission; its own rubric, prompt and reference win over those of the dataset.
-
-    `ground_truth` has one entry a criterion, and `reasons` may say why, one entry a criterion or None; `annotators`
-    holds verdicts of several people, by name.
-    """
-
-    submission: str
-    description: str = ""
-    ground_truth: GroundTruth | None = None
-    rubric: Rubric | None = None
-    prompt: str | None = None
-    reference_submission: str | None = None
-    annotators: Mapping[str, GroundTruth] | None = None
-    reasons: tuple[str | None, ...] | None = None
+from assay.grading.dataset_files import read_dataset
+from assay.grading.items import DataItem, read_truth
+from assay.judging.rubric import Rubric
 
 
 class RubricDataset:
@@ -72,7 +51,7 @@ class RubricDataset:
     ) -> None:
         """Add a submission; a truth that does not fit the rubric is an error here, not after the money is spent.
 
-        `ground_truth` has one entry a criterion, or is a mapping of annotators to such lists; `reasons` say why, for
+        `ground_truth` has one entry per criterion, or is a mapping of annotators to such lists; `reasons` say why, for
         judges that learn from examples.
         """
         why = None if reasons is None else tuple(reasons)
@@ -107,9 +86,14 @@ class RubricDataset:
     @classmethod
     def from_file(cls, path: str | Path, *, rubric: Rubric | None = None) -> RubricDataset:
         """A dataset from JSON, YAML, JSONL, CSV or Parquet; tables have a column `submission` and need a `rubric`."""
-        from assay.grading.dataset_files import read_dataset
-
-        return read_dataset(Path(path), rubric)
+        content = read_dataset(Path(path), rubric)
+        return cls(
+            prompt=content.prompt,
+            rubric=content.rubric,
+            items=content.items,
+            name=content.name,
+            reference_submission=content.reference_submission,
+        )
 
     def __len__(self) -> int:
         return len(self.items)
@@ -144,25 +128,6 @@ def _check_reasons(reasons: object, rubric: Rubric) -> None:
     if reasons is None:
         return
     if not isinstance(reasons, tuple) or any(each is not None and not isinstance(each, str) for each in reasons):
-        raise SpecError("the reasons are a list with one text, or None, a criterion")
+        raise SpecError("the reasons are a list with one text, or None, per criterion")
     if len(reasons) != len(rubric):
         raise SpecError(f"the rubric has {len(rubric)} criteria, but there are {len(reasons)} reasons")
-
-
-def read_truth(given: Sequence[object], rubric: Rubric) -> GroundTruth:
-    """What a person said of each criterion, in the rubric's own words; a SpecError names the one that does not fit."""
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise SpecError(f"the ground truth is a list with one entry a criterion, not {type(given).__name__}")
-    if len(given) != len(rubric):
-        raise SpecError(f"the rubric has {len(rubric)} criteria, but the ground truth has {len(given)} entries")
-    made: list[Truth] = []
-    for name, criterion, entry in zip(rubric.names, rubric.criteria, given, strict=True):
-        try:
-            verdict = read_verdict(criterion, entry)
-        except ValueError as error:
-            raise SpecError(f'ground truth of "{name}": {error}') from None
-        if isinstance(verdict, MultiChoiceVerdict):
-            made.append(verdict.selected_label or CriterionVerdict.CANNOT_ASSESS)
-        else:
-            made.append(verdict)
-    return tuple(made)

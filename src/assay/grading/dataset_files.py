@@ -11,9 +11,9 @@ from typing import Any
 import orjson
 
 from assay.errors import MissingExtra, Place, Problem, SpecError
-from assay.grading.dataset import DataItem, RubricDataset, read_truth
-from assay.grading.rubric import Rubric
-from assay.judging.rubric import Elsewhere, read_sheet
+from assay.grading.items import DataItem, read_truth
+from assay.judging.rubric import Rubric, read_rubric
+from assay.judging.rubric_layout import Elsewhere
 from assay.spec.document import Document, Steps
 from assay.spec.locate import Checker
 from assay.spec.messages import described
@@ -35,8 +35,19 @@ class _Table:
     lines: list[int]
 
 
-def read_dataset(path: Path, rubric: Rubric | None) -> RubricDataset:
-    """A dataset from a file; a SpecError with all that is wrong."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetContent:
+    """What a dataset file holds; `rubric` is its own, else the one that was passed in."""
+
+    prompt: str | None
+    rubric: Rubric | None
+    items: Sequence[DataItem]
+    name: str | None
+    reference_submission: str | None
+
+
+def read_dataset(path: Path, rubric: Rubric | None) -> DatasetContent:
+    """The content of a dataset file; a SpecError lists all that is wrong."""
     suffix = path.suffix.lower()
     if suffix in (".yaml", ".yml"):
         from assay.spec.load import load_document
@@ -169,7 +180,7 @@ def _parquet(path: Path, content: bytes) -> _Table:
     return _Table([{name: value for name, value in row.items() if value is not None} for row in rows], [1] * len(rows))
 
 
-def _dataset(document: Document, steps: Steps, rubric: Rubric | None) -> RubricDataset:
+def _dataset(document: Document, steps: Steps, rubric: Rubric | None) -> DatasetContent:
     checker = Checker(document)
     data: Any = document.data
     if isinstance(data, list):
@@ -186,7 +197,7 @@ def _dataset(document: Document, steps: Steps, rubric: Rubric | None) -> RubricD
     texts = {name: _text(data, name, steps, checker) for name in ("name", "prompt", "reference_submission")}
     if checker.problems:
         raise SpecError(checker.problems)
-    return RubricDataset(
+    return DatasetContent(
         prompt=texts["prompt"],
         rubric=own,
         items=[item for item in items if item is not None],
@@ -200,8 +211,7 @@ def _own_rubric(data: Mapping[str, Any], steps: Steps, checker: Checker) -> Rubr
         return None
     # guidelines stand beside the rubric or inside it: both are read as one layout
     layout = {name: data[name] for name in ("rubric", "guidelines") if data.get(name) is not None}
-    sheet = read_sheet(layout, steps, checker)
-    return None if sheet is None else Rubric(sheet.criteria, sheet.guidelines, sections=sheet.sections)
+    return read_rubric(layout, steps, checker)
 
 
 class _ItemReader:
@@ -249,8 +259,7 @@ class _ItemReader:
             return None
         if isinstance(given, str):
             given = self._written(given, (*steps, "rubric"))
-        sheet = None if given is None else read_sheet(given, (*steps, "rubric"), self._checker)
-        return None if sheet is None else Rubric(sheet.criteria, sheet.guidelines, sections=sheet.sections)
+        return None if given is None else read_rubric(given, (*steps, "rubric"), self._checker)
 
     def _truth(self, given: Any, rubric: Rubric | None, steps: Steps) -> Any:
         at = (*steps, "ground_truth")
@@ -268,7 +277,7 @@ class _ItemReader:
             return None
 
     def _reasons(self, given: Any, rubric: Rubric | None, steps: Steps) -> tuple[str | None, ...] | None:
-        """Why people judged so: a text or null a criterion."""
+        """Why people judged so: a text or null per criterion."""
         at = (*steps, "reasons")
         if isinstance(given, str):
             given = self._written(given, at)
@@ -276,7 +285,7 @@ class _ItemReader:
             return None
         fits = isinstance(given, list) and len(given) == len(rubric)
         if not fits or any(each is not None and not isinstance(each, str) for each in given):
-            self._checker.report(f"reasons: expected a list of {len(rubric)} texts or nulls, one a criterion", at)
+            self._checker.report(f"reasons: expected a list of {len(rubric)} texts or nulls, one per criterion", at)
             return None
         return tuple(None if each is None else str(each) for each in given)
 

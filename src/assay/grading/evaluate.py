@@ -1,59 +1,45 @@
-"""Whole datasets through a panel, on the engine and the store of every other run: no vote is paid for twice."""
+"""Whole datasets through a panel, as a task of the rubric scorer: no vote is paid for twice."""
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Any, Literal, cast
 
 import orjson
 
-from assay.datasets.inline import KIND as INLINE
-from assay.datasets.inline import InlineSource
+from assay.builtin import registry
 from assay.errors import SpecError
 from assay.grading.config import EvalConfig
 from assay.grading.dataset import RubricDataset
 from assay.grading.grader import CriterionGrader
 from assay.grading.judge_models import connected, here
 from assay.grading.results import EvalResult, ItemResult
-from assay.grading.rubric import Rubric
-from assay.judging.judge_failures import attendance, missing
+from assay.grading.scorer import SubmissionScorer
+from assay.judging.judge_failures import count_votes, missing_notes
 from assay.judging.length import words_in
-from assay.judging.outcome import beside_truth, outcome_of, report_from
-from assay.judging.panel import grade
-from assay.judging.panel_config import Judge, Rules
-from assay.judging.question import Submission
-from assay.judging.reports import TokenUsage, mean_of
+from assay.judging.outcome import report_from
+from assay.judging.reports import mean_of
 from assay.judging.total import LOW_COVERAGE
-from assay.judging.verdicts import read_verdict
-from assay.prepare.describe import stored_models
-from assay.prepare.plan import Options, Plan
-from assay.registry import JudgeScorerKind
+from assay.prepare.plan import Options, Plan, prepare_loaded
+from assay.prepare.seeds import seeded
 from assay.results.estimate import Estimate
 from assay.results.run import RunReport
 from assay.runner.estimate import estimate_run
 from assay.runner.progress import Listener, Progress, silent
 from assay.runner.session import run_task
-from assay.spec import LoadedDataset, LoadedScorer, LoadedTask
-from assay.spec.document import Document
-from assay.spec.fields import ScorerSpec
-from assay.spec.task import Definition, Task
+from assay.spec.in_memory import task_in_memory
 from assay.store import runs
 from assay.store.decoder import Sample, read_samples
-from assay.store.run_spec import RunKind, RunSpec, StoredDataset, StoredMetric, StoredScorer, provenance
-from assay.store.settings import shuffle_seed
 from assay.store.store import Store, default_location, open_store
-from assay.types import Ask, Failure, Rows, Score
+
 
 
 class EvalRunner:
     """Grades a dataset; running it again goes on where it stopped and asks only what is missing.
 
-    A run of the `kind` audit is a step of an audit: nobody means it by `latest`.
+    The runs of an audit are steps of it, which nobody is to find as the latest.
     """
 
     def __init__(
@@ -63,30 +49,32 @@ class EvalRunner:
         config: EvalConfig | None = None,
         *,
         listener: Listener = silent,
-        kind: RunKind = "grade",
+        kind: Literal["grade", "audit"] = "grade",
     ) -> None:
         if not len(dataset):
             raise SpecError("the dataset has no items")
         self._dataset = dataset
         self._grader = grader
         self._config = config or EvalConfig()
-        self._kind: RunKind = kind
+        self._kind = kind
         self._listener = _told if self._config.show_progress and listener is silent else listener
-        for rubric in _rubrics(dataset):
-            grader.check(rubric.sheet)
+        self._settings = grader.settings.for_dataset(dataset)
+        for rubric in self._settings.rubrics:
+            grader.check(rubric)
 
     async def run(self) -> EvalResult:
         """Grade every item that is not graded yet."""
         return await asyncio.to_thread(self.run_sync)
 
     def run_sync(self) -> EvalResult:
-        """The same for programs without an event loop."""
+        """Grade every item that is not graded yet, in a program without an event loop."""
         location = self._config.store or default_location(here())
         store = open_store(location)
         try:
-            rules = replace(self._grader.rules, seed=self._seed(store))
-            report = run_task(self._plan(rules), store, listener=self._listener)
-            return self._result(store, report, rules, location)
+            plan = self._prepared()
+            report = run_task(plan, store, listener=self._listener)
+            (scorer,) = seeded(plan.loaded.scorers, store)
+            return self._result(store, report, cast("SubmissionScorer", scorer.settings), location)
         finally:
             store.close()
 
@@ -94,85 +82,33 @@ class EvalRunner:
         """What grading would ask and cost; asks nobody."""
         store = open_store(self._config.store or default_location(here()))
         try:
-            return estimate_run(self._plan(replace(self._grader.rules, seed=self._seed(store))), store)
+            return estimate_run(self._prepared(), store)
         finally:
             store.close()
 
-    @property
-    def _task(self) -> str:
-        return self._config.experiment_name or self._dataset.name or "rubric"
-
-    def _seed(self, store: Store) -> int | None:
-        """The grader's seed; one that was not set is that of the store, so that a later run asks the same questions."""
-        return shuffle_seed(store) if self._grader.seed_was_drawn else self._grader.seed
-
-    def _plan(self, rules: Rules) -> Plan:
-        panel = _Panel(type="rubric_batch", key="rubric")
-        panel.bind(self._dataset, self._grader.judges, rules)
-        connections: dict[str | None, Any] = dict(connected(self._grader.clients.configs).items())
-        samples = _rows(self._dataset)
-        rubrics = tuple(
-            {
-                "criteria": [criterion.model_dump(mode="json") for criterion in rubric.criteria],
-                "guidelines": rubric.guidelines,
-                "sections": [section.model_dump() for section in rubric.sections],
-            }
-            for rubric in _rubrics(self._dataset)
-        )
-        stored = StoredScorer(
-            key="rubric",
-            type="rubric",
-            settings=orjson.loads(
-                orjson.dumps(
-                    {
-                        "judges": [_judge_document(judge) for judge in self._grader.judges],
-                        "panel": replace(rules, few_shot=None),
-                        "few_shot": None if rules.few_shot is None else rules.few_shot.identity,
-                    }
-                )
-            ),
-            ranges=dict(_KIND.ranges),
-            metrics=(
-                StoredMetric(key="mean", type="mean", settings={"type": "mean", "field": "score", "name": "score"}),
-            ),
-            rubrics=rubrics,
-        )
-        spec = RunSpec(
+    def _prepared(self) -> Plan:
+        """The dataset as a task in memory, prepared like one from a file."""
+        kinds = registry()
+        settings = self._settings
+        name = self._config.experiment_name or self._dataset.name or "rubric"
+        task = task_in_memory(name, _rows(self._dataset), settings, settings.definition(), kinds, root=here())
+        options = Options(
             kind=self._kind,
-            task=self._task,
-            seed=rules.seed or 0,
-            scorers=(stored,),
-            dataset=StoredDataset(sha256=hashlib.sha256(orjson.dumps(samples)).hexdigest()),
-            models=stored_models(connections),
-            provenance=provenance(),
+            fresh=self._config.fresh,
+            max_concurrency=self._config.max_concurrency,
+            max_cost=self._config.max_cost,
         )
-        scorer = LoadedScorer(key="rubric", kind=_KIND, settings=panel, metrics=tuple(_metrics()), place=None)
-        source = InlineSource(type="inline_samples", samples=samples)
-        dataset = LoadedDataset(
-            key=self._task, kind=INLINE, settings=source, folder=Path(), place=None, written={"type": "inline_samples"}
-        )
-        return Plan(
-            loaded=_loaded(self._task, dataset, scorer),
-            dataset=dataset,
-            options=Options(
-                fresh=self._config.fresh,
-                max_concurrency=self._config.max_concurrency,
-                max_cost=self._config.max_cost,
-            ),
-            connections=connections,
-            spec=spec,
-        )
+        return prepare_loaded(task, kinds, options, connections=connected(self._grader.clients.endpoints))
 
-    def _result(self, store: Store, report: RunReport, rules: Rules, location: str) -> EvalResult:
+    def _result(self, store: Store, report: RunReport, settings: SubmissionScorer, location: str) -> EvalResult:
         record = runs.find(store, report.run)
-        results = tuple(self._item(sample, rules) for sample in read_samples(store, record))
+        results = tuple(self._item(sample, settings) for sample in read_samples(store, record))
         graded = [each for result in results if result.report is not None for each in result.report.report]
-        attended = attendance(vote for each in graded for vote in each.votes)
-        usage = report.usage
+        counts = count_votes(vote for each in graded for vote in each.votes)
         return EvalResult(
             run=report.run,
             item_results=results,
-            total_token_usage=TokenUsage(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens),
+            total_token_usage=report.usage,
             total_completion_cost=report.cost_usd,
             n_cached=report.n_cached,
             n_ties=sum(each.by_tie for each in graded),
@@ -180,24 +116,26 @@ class EvalRunner:
             n_order_sensitive=sum(each.order_sensitive for each in graded),
             mean_score=next(iter(report.scorers[0].metrics[0].result.values.values())),
             mean_continuous=mean_of([each.report.continuous_score for each in results if each.report is not None]),
-            judge_failures={judge: (found.failed, found.asked) for judge, found in attended.items()},
-            missing_votes={judge: dict(found.kinds) for judge, found in attended.items() if found.failed},
-            warnings=(*missing(attended), *_thin(results)),
+            judge_failures={judge: (count.missing, count.asked) for judge, count in counts.items()},
+            missing_votes={judge: dict(count.kinds) for judge, count in counts.items() if count.missing},
+            warnings=(*missing_notes(counts), *_thin(results)),
             spending=report.spending,
             status=report.status,
             store=location,
+            config=settings.config,
         )
 
-    def _item(self, sample: Sample, rules: Rules) -> ItemResult:
+    def _item(self, sample: Sample, settings: SubmissionScorer) -> ItemResult:
         index = sample.position
         item = self._dataset[index]
         if "rubric" not in sample.scores:
             failure = next(iter(sample.failures.values()), None)
             reason = "it was not graded" if failure is None else failure.detail
             return ItemResult(item_idx=index, item=item, report=None, error=reason)
-        sheet = self._dataset.get_item_rubric(index).sheet
+        metadata = sample.scores["rubric"].metadata
+        rubric = self._dataset.get_item_rubric(index)
         words = words_in(item.submission)
-        report = report_from(sample.scores["rubric"].metadata, sheet, self._grader.judges, rules, words=words)
+        report = report_from(metadata, rubric, settings.panel, settings.config, words=words)
         return ItemResult(item_idx=index, item=item, report=report)
 
 
@@ -211,45 +149,6 @@ def _told(progress: Progress) -> None:
     """How far the run is, on one line of the terminal."""
     total = "?" if progress.total is None else f"{progress.total:,}"
     print(f"\rgraded {progress.done:,} of {total}, {progress.failed:,} failed", end="", file=sys.stderr, flush=True)
-
-
-class _Panel(ScorerSpec):
-    """The panel as a scorer of a run; what it needs is bound to it, because files do not name it."""
-
-    type: Literal["rubric_batch"]
-    _dataset: RubricDataset
-    _judges: tuple[Judge, ...]
-    _rules: Rules
-
-    def bind(self, dataset: RubricDataset, judges: Sequence[Judge], rules: Rules) -> None:
-        self._dataset, self._judges, self._rules = dataset, tuple(judges), rules
-
-    async def judged(self, rows: Rows, ask: Ask) -> Score | Failure:
-        """The panel's score of one item."""
-        index = int(rows.samples[0]["item"])
-        rubric = self._dataset.get_item_rubric(index)
-        submission = Submission(
-            text=self._dataset[index].submission,
-            prompt=self._dataset.get_item_prompt(index),
-            reference=self._dataset.get_item_reference_submission(index),
-            guidelines=rubric.guidelines,
-            row=index,
-        )
-        report = await grade(ask, rubric.sheet, submission, self._judges, self._rules)
-        outcome = outcome_of(report, rubric.sheet, self.type, keep_abstained=True)
-        truth = self._dataset[index].ground_truth
-        if isinstance(outcome, Failure) or truth is None:
-            return outcome
-        verdicts = [read_verdict(criterion, said) for criterion, said in zip(rubric.criteria, truth, strict=True)]
-        words = words_in(submission.text)
-        return beside_truth(outcome, rubric.sheet, verdicts, self._rules.scoring, words=words)
-
-
-async def _judged(settings: _Panel, rows: Rows, ask: Ask) -> Score | Failure:
-    return await settings.judged(rows, ask)
-
-
-_KIND = JudgeScorerKind(settings=_Panel, score=_judged, ranges={"score": (0.0, 1.0), "coverage": (0.0, 1.0)})
 
 
 async def evaluate(
@@ -280,14 +179,9 @@ def evaluate_sync(
     store: str | None = None,
     listener: Listener = silent,
 ) -> EvalResult:
-    """The same for programs without an event loop."""
+    """Grade a dataset, in a program without an event loop."""
     made = config or EvalConfig(experiment_name=experiment_name, store=store)
     return EvalRunner(dataset, grader, made, listener=listener).run_sync()
-
-
-def _rubrics(dataset: RubricDataset) -> list[Rubric]:
-    """Every rubric that an item is graded by, each once, in order."""
-    return list(dict.fromkeys(dataset.get_item_rubric(index) for index in range(len(dataset))))
 
 
 def _rows(dataset: RubricDataset) -> list[dict[str, Any]]:
@@ -312,26 +206,3 @@ def _row(dataset: RubricDataset, index: int) -> dict[str, Any]:
         "ground_truth": None if item.ground_truth is None else list(map(str, item.ground_truth)),
     }
     return {name: value for name, value in row.items() if value is not None}
-
-
-def _judge_document(judge: Judge) -> dict[str, Any]:
-    return {"id": judge.id, "weight": judge.weight, "sampling": judge.sampling}
-
-
-def _metrics() -> Iterator[Any]:
-    """The mean score, with its interval."""
-    from assay.builtin import registry
-    from assay.spec.bound import LoadedMetric
-
-    kind = registry().metrics["mean"]
-    settings: Any = kind.settings.model_validate({"type": "mean", "field": "score", "name": "score"})
-    yield LoadedMetric(key="mean", kind=kind, settings=settings)
-
-
-def _loaded(name: str, dataset: LoadedDataset, scorer: LoadedScorer) -> LoadedTask:
-    root = here()
-    document = Document(path=root / name, root=root, data={}, positions={}, sources={})
-    task = Task.model_construct(key=name, display_name=name, description="", definition=Definition())
-    return LoadedTask(
-        task=task, document=document, dataset=dataset, solver=None, scorers=(scorer,), config={}, resolved={}
-    )

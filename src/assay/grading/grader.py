@@ -5,31 +5,34 @@ from __future__ import annotations
 import secrets
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from assay.errors import SpecError
 from assay.grading.config import CannotAssessConfig, FewShotConfig, JudgeSpec, LLMConfig
 from assay.grading.dataset import RubricDataset
 from assay.grading.judge_models import Clients
-from assay.grading.rubric import Rubric
+from assay.grading.scorer import SUBMISSION, SubmissionScorer, judge_settings
 from assay.judging.aggregation import RubricWarning
 from assay.judging.examples import Example, FewShot
 from assay.judging.length import LengthPenalty
 from assay.judging.panel import Tally, grade
-from assay.judging.panel_config import Calls, Judge, Rules, check_panel, example_notes, lenient_notes, weight_notes
+from assay.judging.panel_config import Calls, check_panel, example_notes, lenient_notes, weight_notes
 from assay.judging.question import Submission
 from assay.judging.reports import EnsembleEvaluationReport
-from assay.judging.rubric import Sheet
+from assay.judging.rubric import Rubric, ToGrade
 from assay.judging.shuffle import Shuffle
-from assay.judging.total import ScoreValueRule, Scoring
+from assay.judging.total import ScoreValueRule
+from assay.scorers.rubric import JudgeSettings
 
-ToGrade = str | Mapping[str, Any]
 ONE_JUDGE = "judge"
 """The name of a judge who sits alone."""
 
 
 class CriterionGrader:
     """A panel of judges; everything that can be wrong with it is found when it is made.
+
+    `settings` are those of the rubric scorer, `clients` the models that its judges name.
 
     >>> def judge(messages, **parameters):
     ...     return '{"explanation": "It does.", "criterion_status": "MET"}'
@@ -41,7 +44,7 @@ class CriterionGrader:
     def __init__(
         self,
         llm_config: LLMConfig | None = None,
-        judges: Sequence[JudgeSpec] | None = None,
+        judges: Sequence[JudgeSpec | JudgeSettings] | None = None,
         aggregation: str = "majority",
         ordinal_aggregation: str = "mean",
         nominal_aggregation: str = "mode",
@@ -67,45 +70,58 @@ class CriterionGrader:
             raise SpecError(f'on_failed_criterion is "fail" or "skip", not "{on_failed_criterion}"')
         if shuffle is not None and not shuffle_options:
             raise SpecError(f'shuffle="{shuffle}" and shuffle_options=False exclude each other')
-        specs = _specs(llm_config or judge_model_config, judges)
-        self.judges = _panel(specs)
+        panel, endpoints = judge_settings(_judges(llm_config or judge_model_config, judges))
         unsure = cannot_assess_config or CannotAssessConfig()
-        # an unset seed is drawn once: grading again with the same grader asks the same questions
-        self.seed = None if not shuffle_options else secrets.randbits(32) if seed is None else seed
-        self.seed_was_drawn = shuffle_options and seed is None
-        try:
-            check_panel(self.judges)
-            self.rules = Rules(
+        # the config that is made of the settings checks them, in words for programs instead of for files
+        self._use(
+            SubmissionScorer.model_construct(
+                type="rubric",
+                value=SUBMISSION,
+                judges=panel,
                 aggregation=aggregation,
                 ordinal_aggregation=ordinal_aggregation,
                 nominal_aggregation=nominal_aggregation,
-                shuffle=shuffle or "random",
-                seed=self.seed,
+                shuffle=(shuffle or "random") if shuffle_options else False,
+                seed=seed if shuffle_options else None,
                 auto_na_option=auto_na_option,
+                cannot_assess=str(unsure.strategy),  # type: ignore[arg-type]  # checked by Scoring
+                partial_credit=unsure.partial_credit,
+                min_votes=min_votes,
+                min_coverage=min_coverage,
+                score_value=score_value,
+                on_failed_criterion=on_failed_criterion,  # type: ignore[arg-type]  # checked above
                 llm_calls=llm_calls,
                 repeats=repeats,
-                min_votes=min_votes,
-                skip_failed=on_failed_criterion == "skip",
+                normalize=normalize,
+                length_penalty=length_penalty,
                 few_shot=_few_shot(few_shot_config, training_data),
-                scoring=Scoring(
-                    normalize=normalize,
-                    cannot_assess=str(unsure.strategy),  # type: ignore[arg-type]  # checked by Scoring
-                    partial_credit=unsure.partial_credit,
-                    min_coverage=min_coverage,
-                    score_value=score_value,
-                    length_penalty=length_penalty,
-                ),
             )
+        )
+        self.clients = Clients(endpoints)
+
+    def changed(self, **settings: Any) -> CriterionGrader:
+        """A grader with these judges and other settings of the rubric scorer."""
+        grader = copy(self)
+        grader._use(self.settings.changed(**settings))
+        return grader
+
+    def _use(self, settings: SubmissionScorer) -> None:
+        self.settings = settings
+        self.judges = settings.panel
+        # an unset seed is drawn once: grading again with the same grader asks the same questions
+        self.seed = secrets.randbits(32) if settings.wants_seed() else settings.seed
+        try:
+            check_panel(self.judges)
+            self.config = (settings if self.seed is None else settings.with_seed(self.seed)).config
         except ValueError as error:
             raise SpecError(str(error)) from None
-        self.clients = Clients({spec.judge_id: spec.llm_config for spec in specs})
         self._told: set[str] = set()
-        if length_penalty is not None and not normalize:
+        if settings.length_penalty is not None and not settings.normalize:
             self._warn(
                 "a length penalty is taken from normalized scores only: normalize=False leaves it without effect"
             )
-        if len(self.judges) * repeats % 2 == 0:
-            what = "judges" if repeats == 1 else "votes"
+        if len(self.judges) * settings.repeats % 2 == 0:
+            what = "judges" if settings.repeats == 1 else "votes"
             self._warn(f"a panel with an even number of {what} can end in ties, which go to the lower score")
 
     async def grade(
@@ -118,7 +134,7 @@ class CriterionGrader:
         row: int = 0,
     ) -> EnsembleEvaluationReport:
         """Let the panel grade one submission; `row` is its number in a series, for shuffles that balance one."""
-        self.check(rubric.sheet)
+        self.check(rubric)
         submission = Submission(
             text=text_of(to_grade),
             prompt=query,
@@ -128,16 +144,16 @@ class CriterionGrader:
         )
         async with self.clients.asking() as ask:
             tally = Tally(ask)
-            report = await grade(tally, rubric.sheet, submission, self.judges, self.rules)
+            report = await grade(tally, rubric, submission, self.judges, self.config)
         for note in report.warnings:
             self._warn(note)
         cost_usd = self.clients.cost_usd(tally.by_model)
         return report.model_copy(update={"token_usage": tally.usage, "completion_cost": cost_usd})
 
-    def check(self, sheet: Sheet) -> None:
-        """Warn, once, of rules that do not mean what they seem to for this rubric."""
-        notes = (*lenient_notes(sheet, self.rules), *example_notes(sheet, self.rules))
-        for note in (*notes, *weight_notes(self.judges, sheet, self.rules)):
+    def check(self, rubric: Rubric) -> None:
+        """Warn, once, of settings that do not mean what they seem to for this rubric."""
+        notes = (*lenient_notes(rubric, self.config), *example_notes(rubric, self.config))
+        for note in (*notes, *weight_notes(self.judges, rubric, self.config)):
             self._warn(note)
 
     def _warn(self, note: str) -> None:
@@ -176,30 +192,17 @@ def _few_shot(config: FewShotConfig | None, training: RubricDataset | None) -> F
         raise SpecError(
             "include_reason=True needs reasons, and no item of the training data has any: give "
             'add_item(..., ground_truth=["MET"], reasons=["It says please."]), or "reasons" in the dataset\'s file, '
-            "with one text or null a criterion"
+            "with one text or null per criterion"
         )
     return FewShot(examples, count=config.n_examples, balanced=config.balance_verdicts, seed=config.seed or 0)
 
 
-def _specs(alone: LLMConfig | None, judges: Sequence[JudgeSpec] | None) -> list[JudgeSpec]:
+def _judges(
+    alone: LLMConfig | None, judges: Sequence[JudgeSpec | JudgeSettings] | None
+) -> Sequence[JudgeSpec | JudgeSettings]:
     if (alone is None) == (judges is None):
         raise SpecError("give either llm_config (one judge) or judges (a panel)")
-    return [JudgeSpec(alone, ONE_JUDGE)] if alone is not None else list(judges or ())
-
-
-def _panel(specs: Sequence[JudgeSpec]) -> tuple[Judge, ...]:
-    """The judges; each is its own model, but those of one endpoint are told apart as twins."""
-    ways = [(spec.llm_config.endpoint, spec.llm_config.sampling) for spec in specs]
-    return tuple(
-        Judge(
-            id=spec.judge_id,
-            model=spec.judge_id,
-            weight=spec.weight,
-            sampling=spec.llm_config.sampling,
-            twin=ways[:place].count(ways[place]),
-        )
-        for place, spec in enumerate(specs)
-    )
+    return [JudgeSpec(alone, ONE_JUDGE)] if alone is not None else judges or ()
 
 
 def text_of(to_grade: ToGrade) -> str:

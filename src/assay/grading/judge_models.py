@@ -11,15 +11,14 @@ from pathlib import Path
 
 from assay.errors import SpecError
 from assay.grading.config import LLMConfig
-from assay.judging.reports import TokenUsage
-from assay.models.client import Client
 from assay.models.connect import Connection, connect
 from assay.models.extra_params import Extras
 from assay.models.http_models import connect_provider
-from assay.models.limit import Limited, Limits
+from assay.models.limit import Limits
 from assay.models.presets import preset_named
-from assay.models.retry import RetryBudget, Retrying, RetryPolicy
+from assay.models.retry import RetryPolicy
 from assay.models.transport import USUAL_TIMEOUTS, Timeouts
+from assay.runner.models import Models
 from assay.spec.environment import environment_of
 from assay.spec.project import project_folder
 from assay.types import Ask, Reply, Request, Usage
@@ -72,70 +71,47 @@ def _with_own(config: LLMConfig, environment: dict[str, str]) -> dict[str, str]:
     return environment
 
 
-def connected(configs: Mapping[str, LLMConfig]) -> dict[str, Connection]:
-    """A connection a judge; judges that are one endpoint share one, and with it its limits."""
-    made: list[tuple[LLMConfig, Connection]] = []
-    found: dict[str, Connection] = {}
-    for key, config in configs.items():
-        endpoint = config.endpoint
-        known = next((connection for each, connection in made if each == endpoint), None)
-        if known is None:
-            known = connection_of(endpoint)
-            made.append((endpoint, known))
-        found[key] = known
-    return found
+def connected(endpoints: Mapping[str, LLMConfig]) -> dict[str | None, Connection]:
+    """One connection per endpoint, by its key."""
+    return {key: connection_of(endpoint) for key, endpoint in endpoints.items()}
 
 
 class Clients:
     """The models of a panel while somebody uses them; calls that run at the same time share limits and connections."""
 
-    def __init__(self, configs: Mapping[str, LLMConfig]) -> None:
-        self.configs = configs
-        # found at once, so that a wrong name is an error of the program and not of a grade
-        self.connections = connected(configs)
-        self._open: dict[int, tuple[int, dict[str, Client], dict[str, Connection]]] = {}
+    def __init__(self, endpoints: Mapping[str, LLMConfig]) -> None:
+        self.endpoints = endpoints
+        # connected at once, so that a wrong name is an error of the program and not of a grade
+        self.connections = connected(endpoints)
+        self._open: dict[int, tuple[int, Models]] = {}
 
     @asynccontextmanager
     async def asking(self) -> AsyncIterator[Ask]:
         """A way to ask, for as long as the block lasts."""
+        # a connection belongs to the event loop that opened it
         loop = id(asyncio.get_running_loop())
-        users, clients, connections = self._open.get(loop) or (0, *self._opened())
-        self._open[loop] = (users + 1, clients, connections)
+        users, models = self._open.get(loop) or (0, Models(connected(self.endpoints), memory=None))
+        self._open[loop] = (users + 1, models)
 
         async def ask(request: Request, model: str | None = None) -> Reply:
-            assert model is not None
-            return await clients[model].ask(request)
+            return await models.by_key[model].client.ask(request)
 
         try:
             yield ask
         finally:
             users = self._open[loop][0] - 1
             if users:
-                self._open[loop] = (users, clients, connections)
+                self._open[loop] = (users, models)
             else:
                 del self._open[loop]
-                for connection in connections.values():
-                    await connection.close()
+                await models.close()
 
-    def _opened(self) -> tuple[dict[str, Client], dict[str, Connection]]:
-        budget = RetryBudget()
-        connections = connected(self.configs)
-        clients: dict[str, Client] = {}
-        made: dict[int, Client] = {}
-        for key, connection in connections.items():
-            if id(connection) not in made:
-                limited = Limited(connection.client, connection.limits)
-                made[id(connection)] = Retrying(limited, connection.retry, budget, key_hint=connection.key_hint)
-            clients[key] = made[id(connection)]
-        return clients, connections
-
-    def cost_usd(self, by_model: Mapping[str | None, TokenUsage]) -> Decimal | None:
+    def cost_usd(self, by_model: Mapping[str | None, Usage]) -> Decimal | None:
         """What was billed; None when a price is not known."""
         spent = Decimal(0)
         for key, usage in by_model.items():
-            prices = self.connections[key].prices if key is not None else None
+            prices = self.connections[key].prices
             if prices is None:
                 return None
-            billed = Usage(prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens)
-            spent += prices.cost(billed)
+            spent += prices.cost(usage)
         return spent

@@ -7,12 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.grading.dataset import DataItem, RubricDataset
-from assay.grading.rubric import Rubric
+from assay.grading.dataset import RubricDataset
+from assay.grading.items import DataItem
 from assay.judging.aggregation import decide
-from assay.judging.panel_config import Rules
+from assay.judging.panel_config import PanelConfig
 from assay.judging.prompts import wording
 from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport
+from assay.judging.rubric import Rubric
 from assay.judging.total import total
 from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote, Vote
 from assay.results.audit import Probe
@@ -83,7 +84,7 @@ def position_probe(reports: Reports, judge: str, threshold: float, *, level: flo
     rows: list[tuple[int, int, int, int]] = []
     left_out = 0
     for item, each in _criteria(reports):
-        votes = {vote.backwards: vote for vote in _own(each, judge) if isinstance(vote, MultiChoiceJudgeVote)}
+        votes = {vote.reversed_order: vote for vote in _own(each, judge) if isinstance(vote, MultiChoiceJudgeVote)}
         forth, back = (votes[side].judgment if side in votes else None for side in (False, True))
         if forth is None or back is None:
             left_out += 1
@@ -94,7 +95,7 @@ def position_probe(reports: Reports, judge: str, threshold: float, *, level: flo
     return Probe(finding=held_against(mean_change(leaning, table[:, 0], level=level), threshold), left_out=left_out)
 
 
-def noise_probe(reports: Reports, judge: str, threshold: float, rules: Rules, *, level: float) -> Probe:
+def noise_probe(reports: Reports, judge: str, threshold: float, config: PanelConfig, *, level: float) -> Probe:
     """How often a verdict changes when the same question is asked again, and what that does to the mean score."""
     rows: list[tuple[int, bool]] = []
     left_out = 0
@@ -106,17 +107,19 @@ def noise_probe(reports: Reports, judge: str, threshold: float, rules: Rules, *,
             left_out += 1
     items = np.array([item for item, _ in rows], dtype=np.int64)
     effect = share_changed(np.array([moved for _, moved in rows], dtype=np.float64), items, level=level)
-    twice = [[_score(report, judge, rules, repeat) for repeat in (0, 1)] for report in reports.values()]
+    twice = [[_score(report, judge, config, repeat) for repeat in (0, 1)] for report in reports.values()]
     table = np.array([[np.nan if score is None else score for score in pair] for pair in twice], dtype=np.float64)
     rng = generator(0, f"audit/noise/{judge}")
     noise = noise_floor(table.reshape(len(twice), 2), rng=rng, bounds=(0.0, 1.0), level=level)
     return Probe(finding=held_against(effect, threshold), left_out=left_out, noise=noise)
 
 
-def score_probe(plain: Reports, other: Reports, judge: str, threshold: float, rules: Rules, *, level: float) -> Probe:
+def score_probe(
+    plain: Reports, other: Reports, judge: str, threshold: float, config: PanelConfig, *, level: float
+) -> Probe:
     """What a change of the texts, which should not matter, does to their scores."""
-    before = {item: _score(report, judge, rules) for item, report in plain.items()}
-    after = {item: _score(other[item], judge, rules) for item in before if item in other}
+    before = {item: _score(report, judge, config) for item, report in plain.items()}
+    after = {item: _score(other[item], judge, config) for item in before if item in other}
     pairs = [(first, last) for item, last in after.items() if (first := before[item]) is not None and last is not None]
     changes = np.array([last - first for first, last in pairs], dtype=np.float64)
     full = sum(first >= CEILING for first, _ in pairs)
@@ -139,14 +142,14 @@ def _answer(vote: Vote) -> object:
     return vote.verdict if isinstance(vote, JudgeVote) else (vote.na, vote.selected_index)
 
 
-def _score(report: EnsembleEvaluationReport, judge: str, rules: Rules, repeat: int = 0) -> float | None:
+def _score(report: EnsembleEvaluationReport, judge: str, config: PanelConfig, repeat: int = 0) -> float | None:
     """What one judge alone, asked for the nth time, would give; None where a vote failed or nothing was assessed."""
     own = [[vote for vote in _own(each, judge) if vote.repeat == repeat] for each in report.report]
     if any(not votes or any(vote.is_error for vote in votes) for votes in own):
         return None
     criteria = [each.criterion for each in report.report]
     verdicts = [
-        decide(criterion, [vote.model_copy(update={"repeat": 0}) for vote in votes], rules.strategy(criterion)).verdict
+        decide(criterion, [vote.model_copy(update={"repeat": 0}) for vote in votes], config.strategy(criterion)).verdict
         for criterion, votes in zip(criteria, own, strict=True)
     ]
-    return total(criteria, verdicts, rules.scoring).score
+    return total(criteria, verdicts, config.scoring).score

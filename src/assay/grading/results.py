@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from assay.grading.dataset import DataItem
-from assay.judging.reports import EnsembleEvaluationReport, TokenUsage
-from assay.types import MetricValue, Spending
+from assay.grading.items import DataItem
+from assay.judging.panel_config import PanelConfig
+from assay.judging.reports import EnsembleEvaluationReport
+from assay.types import MetricValue, Spending, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +28,13 @@ class EvalResult:
 
     `n_ties` of the `n_verdicts` were decided by a tie; `mean_continuous` is the mean score without snapping to options.
     `n_order_sensitive` of them were answered in two ways by a judge that was asked in both orders of the options.
-    `judge_failures` are the votes of each judge that could not be had, and all of its votes; `missing_votes` are their
-    kinds. The `status` is `partial` when the spending limit was reached.
+    `judge_failures` are the missing votes of each judge, and all of its votes; `missing_votes` are their kinds. The
+    `status` is `partial` when the spending limit was reached. `config` is how votes became scores.
     """
 
     run: str
     item_results: tuple[ItemResult, ...]
-    total_token_usage: TokenUsage
+    total_token_usage: Usage
     total_completion_cost: Decimal | None
     n_cached: int = 0
     n_ties: int = 0
@@ -47,6 +48,7 @@ class EvalResult:
     spending: tuple[Spending, ...] = ()
     store: str = ""
     status: str = "completed"
+    config: PanelConfig = field(default_factory=PanelConfig)
 
     @property
     def total_items(self) -> int:

@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.errors import Problem, SpecError
-from assay.grading.dataset import DataItem, RubricDataset
+from assay.grading.dataset import RubricDataset
 from assay.grading.dataset_files import read_rows
-from assay.grading.rubric import Rubric
+from assay.grading.items import DataItem
+from assay.judging.rubric import Rubric
 from assay.spec.nearest import listing, nearest
 from assay.spec.source import read_source, shown
 

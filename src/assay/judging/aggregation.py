@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from assay.judging.criteria import Criterion, CriterionKind, CriterionVerdict, check_strategy, same
 from assay.judging.verdicts import (
-    FIRST_LOOK,
+    FIRST_CALL,
     AggregatedMultiChoiceVerdict,
     JudgeVote,
     MultiChoiceJudgeVote,
     Vote,
     abstained,
+    call_of,
     chosen,
-    look_of,
 )
 
 DEFAULTS: Mapping[CriterionKind, str] = {"binary": "majority", "ordinal": "mean", "nominal": "mode"}
@@ -61,7 +61,7 @@ def aggregate(
 
 
 def decide(criterion: Criterion, votes: Sequence[Vote], strategy: str | None = None, *, min_votes: int = 0) -> Decision:
-    """The same, with what came about by a tie and what is odd, as values."""
+    """The verdict of a panel on one criterion, with whether a tie decided it and what is odd about it."""
     name = criterion.aggregation or strategy or DEFAULTS[criterion.kind]
     check_strategy(name, criterion.kind)
     judged = _judged(criterion, votes)
@@ -95,7 +95,7 @@ def _picked(criterion: Criterion, vote: MultiChoiceJudgeVote) -> int | None:
 
 
 def _judged(criterion: Criterion, votes: Sequence[Vote]) -> list[list[_Ballot]]:
-    """The ballots of every judge that cast one: a single one, or that of the first look before the others."""
+    """The ballots of every judge that cast one: a single one, or that of the first call before the others."""
     judged = [
         [_Ballot(index, vote.weight) for vote in each if (index := cast_index(criterion, vote)) is not None]
         for each in _paired(votes)
@@ -104,7 +104,7 @@ def _judged(criterion: Criterion, votes: Sequence[Vote]) -> list[list[_Ballot]]:
 
 
 def opinions(criterion: Criterion, votes: Sequence[Vote]) -> list[Vote]:
-    """One vote a judge: of several looks the first that was cast.
+    """One vote per judge: of several calls, the first that was answered.
 
     >>> votes = [JudgeVote(judge_id=j, verdict="MET") for j in ("a", "b")]
     >>> [vote.judge_id for vote in opinions(Criterion(requirement="Polite"), votes)]
@@ -116,14 +116,14 @@ def opinions(criterion: Criterion, votes: Sequence[Vote]) -> list[Vote]:
 
 
 def _paired(votes: Sequence[Vote]) -> list[list[Vote]]:
-    """The votes by judge, the first look before its reverse and its repeats."""
-    later = [vote for vote in votes if look_of(vote) != FIRST_LOOK]
+    """The votes by judge, that of the first call before those of its reverse and its repeats."""
+    later = [vote for vote in votes if call_of(vote) != FIRST_CALL]
     if not later:
         return [[vote] for vote in votes]
-    paired = [[vote] for vote in votes if look_of(vote) == FIRST_LOOK]
-    for vote in sorted(later, key=look_of):
+    paired = [[vote] for vote in votes if call_of(vote) == FIRST_CALL]
+    for vote in sorted(later, key=call_of):
         own = next(
-            (each for each in paired if each[0].judge_id == vote.judge_id and look_of(vote) not in map(look_of, each)),
+            (each for each in paired if each[0].judge_id == vote.judge_id and call_of(vote) not in map(call_of, each)),
             None,
         )
         paired.append([vote]) if own is None else own.append(vote)
@@ -131,13 +131,13 @@ def _paired(votes: Sequence[Vote]) -> list[list[Vote]]:
 
 
 def _shared(judged: Sequence[list[_Ballot]]) -> list[_Ballot]:
-    """Every look of every judge, each at its share of the judge: looks that gave no answer leave theirs to the rest."""
+    """Every ballot at its share of its judge: calls that gave no answer leave theirs to the rest."""
     return [_Ballot(ballot.index, ballot.weight / len(each), head=1 / len(each)) for each in judged for ballot in each]
 
 
 def order_sensitive(criterion: Criterion, votes: Sequence[Vote]) -> bool:
     """Whether a judge gave two answers to one question, because its options stood in another order."""
-    if not any(isinstance(vote, MultiChoiceJudgeVote) and vote.backwards for vote in votes):
+    if not any(isinstance(vote, MultiChoiceJudgeVote) and vote.reversed_order for vote in votes):
         return False
     for each in _paired(votes):
         said: dict[int, set[int]] = {}
@@ -301,7 +301,7 @@ _CHOICE: Mapping[str, _Strategy] = {
     "best": _by_sign(_highest, _lowest),
 }
 FIRST_ORDER = ("min", "max", "unanimous", "any", "worst", "best")
-"""Strategies that one answer decides: further looks of a judge would only make them more extreme."""
+"""Strategies that one answer decides: further calls of a judge would only make them more extreme."""
 BY_WEIGHT = ("weighted", "weighted_mean", "weighted_mode")
 """Strategies in which the weights of judges count."""
 LENIENT_ON_FAULTS = ("min", "unanimous")
@@ -335,5 +335,5 @@ def agreement_with(criterion: Criterion, votes: Sequence[Vote], verdict: PanelVe
 
 
 def _cast(criterion: Criterion, votes: Sequence[Vote]) -> list[int]:
-    """One answer a judge: that of the first look, which nobody agrees with by agreeing with himself."""
+    """One answer per judge, that of the first call: repeats would let a judge agree with itself."""
     return [each[0].index for each in _judged(criterion, votes)]

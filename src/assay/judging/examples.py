@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.shuffle import digest
-from assay.judging.verdicts import read_verdict
+from assay.judging.verdicts import verdict_in_words
 
 _BETWEEN = "\x1f"
 
@@ -89,9 +89,8 @@ class FewShot:
 
 def _value(criterion: Criterion, said: str) -> CriterionVerdict | int | None:
     """What a person said in the words of the criterion; None when it has no such words."""
-    given = CriterionVerdict.__members__.get(said, said) if criterion.is_binary or said == "CANNOT_ASSESS" else said
     try:
-        verdict = read_verdict(criterion, given)
+        verdict = verdict_in_words(criterion, said)
     except ValueError:
         return None
     return verdict if isinstance(verdict, CriterionVerdict) else verdict.selected_index

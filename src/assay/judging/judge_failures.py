@@ -1,77 +1,72 @@
-"""How often each judge of a panel could not be asked or read, and who is as good as absent."""
+"""How many votes of each judge are missing, and sentences about judges whose calls failed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from assay.judging.verdicts import Vote
+from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote, Vote
+from assay.judging.vote_record import VoteRecord
 
 _MOST_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Attendance:
-    """How many votes of a judge could not be had, of how many, why the last could not, and how many of each kind."""
+class VoteCount:
+    """How many votes of a judge are missing, of how many, why the last one is, and how many of each kind."""
 
-    failed: int = 0
+    missing: int = 0
     asked: int = 0
     why: str = ""
     kinds: Mapping[str, int] = field(default_factory=dict)
 
 
-def attendance(votes: Iterable[Vote]) -> dict[str, Attendance]:
-    """The attendance of every judge, by its id.
+def count_votes(votes: Iterable[Vote | VoteRecord]) -> dict[str, VoteCount]:
+    """The votes of every judge, by its id; a vote counts the same before and after it was stored.
 
-    >>> from assay.judging.verdicts import JudgeVote
-    >>> attendance([JudgeVote(judge_id="a", verdict="MET")])
-    {'a': Attendance(failed=0, asked=1, why='', kinds={})}
+    >>> count_votes([JudgeVote(judge_id="a", verdict="MET")])
+    {'a': VoteCount(missing=0, asked=1, why='', kinds={})}
     """
-    return _counted((vote.judge_id, vote.error, vote.reason) for vote in votes)
-
-
-def attendance_in(kept: Iterable[Mapping[str, Any]]) -> dict[str, Attendance]:
-    """The same from the metadata of scores, which hold the votes as they were kept."""
-    documents = (vote for each in kept for cast in each.get("votes", {}).values() for vote in cast)
-    return _counted((vote["judge_id"], vote.get("error"), vote.get("reason", "")) for vote in documents)
-
-
-def _counted(calls: Iterable[tuple[str, str | None, str]]) -> dict[str, Attendance]:
-    counts: dict[str, Attendance] = {}
-    for judge, error, reason in calls:
-        so_far = counts.get(judge, Attendance())
-        if error is None:
-            counts[judge] = replace(so_far, asked=so_far.asked + 1)
+    counts: dict[str, VoteCount] = {}
+    for vote in votes:
+        if isinstance(vote, JudgeVote | MultiChoiceJudgeVote):
+            judge, error, reason = vote.judge_id, vote.error, vote.reason
         else:
-            kinds = {**so_far.kinds, error: so_far.kinds.get(error, 0) + 1}
-            counts[judge] = Attendance(so_far.failed + 1, so_far.asked + 1, reason, kinds)
+            judge, error, reason = vote["judge_id"], vote.get("error"), vote.get("reason", "")
+        count = counts.get(judge, VoteCount())
+        if error is None:
+            counts[judge] = replace(count, asked=count.asked + 1)
+        else:
+            kinds = {**count.kinds, error: count.kinds.get(error, 0) + 1}
+            counts[judge] = VoteCount(count.missing + 1, count.asked + 1, reason, kinds)
     return counts
 
 
-def missing(counts: Mapping[str, Attendance]) -> list[str]:
+def missing_notes(counts: Mapping[str, VoteCount]) -> list[str]:
     """A sentence about every judge of whom votes are missing in a run, be it a single one.
 
-    >>> missing({"a": Attendance(8, 36, "HTTP 503", {"parse": 3, "infrastructure": 5}), "b": Attendance(0, 36)})
-    ['judge "a": 8 of 36 votes could not be had (infrastructure 5, parse 3)']
+    >>> missing_notes({"a": VoteCount(8, 36, "HTTP 503", {"parse": 3, "infrastructure": 5}), "b": VoteCount(0, 36)})
+    ['judge "a": 8 of 36 votes are missing (infrastructure 5, parse 3)']
     """
     notes: list[str] = []
-    for judge, found in counts.items():
-        if found.failed == found.asked:
-            notes += absent({judge: found})
-        elif found.failed:
-            kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(found.kinds.items()))
-            notes.append(f'judge "{judge}": {found.failed:,} of {found.asked:,} votes could not be had ({kinds})')
+    for judge, count in counts.items():
+        if count.missing == count.asked:
+            notes += failure_notes({judge: count})
+        elif count.missing:
+            kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(count.kinds.items()))
+            notes.append(f'judge "{judge}": {count.missing:,} of {count.asked:,} votes are missing ({kinds})')
     return notes
 
 
-def absent(counts: Mapping[str, Attendance]) -> list[str]:
-    """A sentence about every judge whose calls mostly failed; one of which all failed is dead."""
+def failure_notes(counts: Mapping[str, VoteCount]) -> list[str]:
+    """A sentence about every judge most of whose calls failed, with the reason if all did."""
     notes: list[str] = []
-    for judge, found in counts.items():
-        if found.failed == found.asked > 0:
-            why = found.why if len(found.why) <= _MOST_SHOWN else f"{found.why[:_MOST_SHOWN]}..."
-            notes.append(f'judge "{judge}" is dead: all of its {found.asked:,} calls failed ({why})')
-        elif found.failed * 2 > found.asked:
-            notes.append(f'judge "{judge}" failed in {found.failed:,} of {found.asked:,} calls; its votes are missing')
+    for judge, count in counts.items():
+        if count.missing == count.asked > 0:
+            why = count.why if len(count.why) <= _MOST_SHOWN else f"{count.why[:_MOST_SHOWN]}..."
+            calls = "the only call" if count.asked == 1 else f"all {count.asked:,} calls"
+            notes.append(f'{calls} to judge "{judge}" failed ({why})')
+        elif count.missing * 2 > count.asked:
+            calls = f"{count.missing:,} of {count.asked:,} calls"
+            notes.append(f'{calls} to judge "{judge}" failed; its votes are missing')
     return notes

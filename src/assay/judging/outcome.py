@@ -1,4 +1,4 @@
-"""What a panel's report is worth to a run: a score with a number a criterion, or a failure with its cause."""
+"""What a panel's report is worth to a run: a score with a number per criterion, or a failure with its cause."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from assay.judging.criteria import Criterion
 from assay.judging.panel import report_of
-from assay.judging.panel_config import Judge, Rules
+from assay.judging.panel_config import Judge, PanelConfig
 from assay.judging.reports import EnsembleEvaluationReport
-from assay.judging.rubric import Sheet
+from assay.judging.rubric import Rubric
 from assay.judging.total import Scoring, total, value_of
-from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote, MultiChoiceVerdict, Verdict, Vote
+from assay.judging.verdicts import MultiChoiceVerdict, Verdict
+from assay.judging.vote_record import vote_from, vote_record
 from assay.types import Failure, FailureKind, Score, ScoreValue
 
 STAGE = "score"
@@ -20,13 +20,13 @@ TOTALS = ("score", "raw_score", "coverage")
 _KINDS: Mapping[str, FailureKind] = {"infrastructure": "http", "parse": "parse", "refusal": "refusal"}
 
 
-def value_names(sheet: Sheet) -> tuple[str, ...]:
+def value_names(rubric: Rubric) -> tuple[str, ...]:
     """The name under which each criterion's number stands beside the totals."""
-    return tuple(f"{name}_criterion" if name in TOTALS else name for name in sheet.names)
+    return tuple(f"{name}_criterion" if name in TOTALS else name for name in rubric.names)
 
 
 def outcome_of(
-    report: EnsembleEvaluationReport, sheet: Sheet, scorer: str, *, keep_abstained: bool = False
+    report: EnsembleEvaluationReport, rubric: Rubric, scorer: str, *, keep_abstained: bool = False
 ) -> Score | Failure:
     """The report as a score; without one, as a failure: an outage may be tried again, an abstention stays one.
 
@@ -46,7 +46,7 @@ def outcome_of(
     values: dict[str, ScoreValue] = {name: number for name, number in totals.items() if number is not None}
     metadata: dict[str, Any] = {}
     unsnapped: dict[str, float] = {}
-    for name, each in zip(value_names(sheet), report.report, strict=True):
+    for name, each in zip(value_names(rubric), report.report, strict=True):
         number = value_of(each.criterion, each.verdict)
         if number is not None:
             values[name] = number
@@ -55,14 +55,14 @@ def outcome_of(
         if before_snapping != number and before_snapping is not None:
             unsnapped[name] = before_snapping
     metadata["votes"] = {
-        name: [vote.model_dump(mode="json", exclude_defaults=True) for vote in each.votes]
-        for name, each in zip(value_names(sheet), report.report, strict=True)
+        name: [vote_record(vote) for vote in each.votes]
+        for name, each in zip(value_names(rubric), report.report, strict=True)
     }
-    torn = [name for name, each in zip(value_names(sheet), report.report, strict=True) if each.order_sensitive]
+    torn = [name for name, each in zip(value_names(rubric), report.report, strict=True) if each.order_sensitive]
     beside = _beside(report) | ({"order_sensitive": torn} if torn else {})
     if unsnapped:
         beside["aggregated_values"] = unsnapped
-    tied = [name for name, each in zip(value_names(sheet), report.report, strict=True) if each.by_tie]
+    tied = [name for name, each in zip(value_names(rubric), report.report, strict=True) if each.by_tie]
     if tied:
         beside["decided_by_tie"] = tied
     return Score(scorer=scorer, values=values, metadata={**metadata, **beside}, unsettled=unsettled)
@@ -82,34 +82,29 @@ def _beside(report: EnsembleEvaluationReport) -> dict[str, Any]:
 
 
 def beside_truth(
-    score: Score, sheet: Sheet, verdicts: Sequence[Verdict], scoring: Scoring, *, words: int | None = None
+    score: Score, rubric: Rubric, verdicts: Sequence[Verdict], scoring: Scoring, *, words: int | None = None
 ) -> Score:
-    """The score with what a person said of the submission: `truth_score` by the same rules, and a label a criterion."""
-    truth = total(sheet.criteria, verdicts, scoring, words=words).score
+    """The score with what a person said of the submission: `truth_score` by the same rules, one label per criterion."""
+    truth = total(rubric.criteria, verdicts, scoring, words=words).score
     labels: dict[str, Any] = {
         f"{name}_truth": verdict.selected_label if isinstance(verdict, MultiChoiceVerdict) else verdict.value
-        for name, verdict in zip(value_names(sheet), verdicts, strict=True)
+        for name, verdict in zip(value_names(rubric), verdicts, strict=True)
     }
     if scoring.length_penalty is not None:
         # scores of single judges lose nothing by the length, so neither does what they are compared with
-        labels["truth_before_length"] = total(sheet.criteria, verdicts, scoring).score
+        labels["truth_before_length"] = total(rubric.criteria, verdicts, scoring).score
     values = dict(score.values) if truth is None else {**score.values, "truth_score": truth}
     return replace(score, values=values, metadata={**score.metadata, **labels})
 
 
 def report_from(
-    metadata: Mapping[str, Any], sheet: Sheet, judges: Sequence[Judge], rules: Rules, *, words: int | None = None
+    metadata: Mapping[str, Any],
+    rubric: Rubric,
+    judges: Sequence[Judge],
+    config: PanelConfig,
+    *,
+    words: int | None = None,
 ) -> EnsembleEvaluationReport:
     """The report again from what was kept of it: the votes, counted by the rules of now."""
-    kept = metadata["votes"]
-    votes = [
-        [_vote(criterion, vote) for vote in kept[name]]
-        for name, criterion in zip(value_names(sheet), sheet.criteria, strict=True)
-    ]
-    return report_of(sheet, votes, judges, rules, words=words)
-
-
-def _vote(criterion: Criterion, document: Mapping[str, Any]) -> Vote:
-    kind = JudgeVote if criterion.is_binary else MultiChoiceJudgeVote
-    made: Vote = kind.model_validate(document, strict=False)
-    return made
+    votes = [[vote_from(record) for record in metadata["votes"][name]] for name in value_names(rubric)]
+    return report_of(rubric, votes, judges, config, words=words)

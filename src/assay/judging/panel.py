@@ -16,17 +16,17 @@ from assay.judging.aggregation import (
     pairwise_agreement,
 )
 from assay.judging.criteria import Criterion
-from assay.judging.judge_failures import absent, attendance
+from assay.judging.judge_failures import count_votes, failure_notes
 from assay.judging.length import words_in
-from assay.judging.panel_config import Judge, Rules
+from assay.judging.panel_config import Judge, PanelConfig
 from assay.judging.question import Submission
-from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport, TokenUsage, mean_of, scored
-from assay.judging.rubric import Sheet
+from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport, mean_of, scored
+from assay.judging.rubric import Rubric
 from assay.judging.total import LOW_COVERAGE, total
 from assay.judging.verdicts import Vote, is_abstention
-from assay.judging.voting import Look, cast, error_vote, looks_at
+from assay.judging.voting import JudgeCall, error_vote, judge_calls, request_votes
 from assay.models.client import ModelRejected
-from assay.types import Ask, Reply, Request
+from assay.types import Ask, Reply, Request, Usage
 
 
 class Tally:
@@ -34,111 +34,112 @@ class Tally:
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
-        self.by_model: dict[str | None, TokenUsage] = {}
+        self.by_model: dict[str | None, Usage] = {}
 
     async def __call__(self, request: Request, model: str | None = None) -> Reply:
         reply = await self._ask(request, model)
         if not reply.cached:
-            billed = TokenUsage(
-                prompt_tokens=reply.usage.prompt_tokens, completion_tokens=reply.usage.completion_tokens
-            )
-            self.by_model[model] = self.by_model.get(model, TokenUsage()) + billed
+            self.by_model[model] = self.by_model.get(model, Usage()) + reply.usage
         return reply
 
     @property
-    def usage(self) -> TokenUsage:
+    def usage(self) -> Usage:
         """All tokens that were billed."""
-        return sum(self.by_model.values(), TokenUsage())
+        return sum(self.by_model.values(), Usage())
 
 
 async def grade(
-    ask: Ask, sheet: Sheet, submission: Submission, judges: Sequence[Judge], rules: Rules
+    ask: Ask, rubric: Rubric, submission: Submission, judges: Sequence[Judge], config: PanelConfig
 ) -> EnsembleEvaluationReport:
     """Ask every judge about every criterion, all at the same time, and report what the panel says.
 
     A judge that refuses all calls leaves the panel to the others; ModelRejected when nobody is left.
     """
-    looks = [looks_at(criterion, judges, submission, rules) for criterion in sheet.criteria]
-    together = rules.llm_calls == "per_item"
-    calls = _calls([(place, look) for place, each in enumerate(looks) for look in each], together=together)
-    cast_votes = await asyncio.gather(
-        *(_cast_or_rejected(ask, [look for _, look in call], submission, together=together) for call in calls)
+    numbered = [
+        (number, call)
+        for number, criterion in enumerate(rubric.criteria)
+        for call in judge_calls(criterion, judges, submission, config)
+    ]
+    together = config.llm_calls == "per_item"
+    requests = _by_request(numbered, together=together)
+    replies = await asyncio.gather(
+        *(_votes_or_rejected(ask, [call for _, call in request], submission, together=together) for request in requests)
     )
-    dead = {
-        call[0][1].judge.id: votes
-        for call, votes in zip(calls, cast_votes, strict=True)
-        if isinstance(votes, ModelRejected)
+    rejected = {
+        request[0][1].judge.id: reply
+        for request, reply in zip(requests, replies, strict=True)
+        if isinstance(reply, ModelRejected)
     }
-    if len(dead) == len(judges):
-        raise next(iter(dead.values()))
-    by_criterion: list[list[Vote]] = [[] for _ in looks]
-    for call, votes in zip(calls, cast_votes, strict=True):
-        for number, (place, look) in enumerate(call):
-            if isinstance(votes, ModelRejected):
-                by_criterion[place].append(error_vote(look, "infrastructure", str(votes), retryable=True))
+    if len(rejected) == len(judges):
+        raise next(iter(rejected.values()))
+    by_criterion: list[list[Vote]] = [[] for _ in rubric.criteria]
+    for request, reply in zip(requests, replies, strict=True):
+        for position, (number, call) in enumerate(request):
+            if isinstance(reply, ModelRejected):
+                by_criterion[number].append(error_vote(call, "infrastructure", str(reply), retryable=True))
             else:
-                by_criterion[place].append(votes[number])
-    return report_of(sheet, by_criterion, judges, rules, words=words_in(submission.text))
+                by_criterion[number].append(reply[position])
+    return report_of(rubric, by_criterion, judges, config, words=words_in(submission.text))
 
 
-async def _cast_or_rejected(
-    ask: Ask, looks: Sequence[Look], submission: Submission, *, together: bool
+async def _votes_or_rejected(
+    ask: Ask, calls: Sequence[JudgeCall], submission: Submission, *, together: bool
 ) -> list[Vote] | ModelRejected:
     """The votes of a judge, or the refusal that all its votes will meet."""
     try:
-        return await cast(ask, looks, submission, together=together)
+        return await request_votes(ask, calls, submission, together=together)
     except ModelRejected as error:
         return error
 
 
-def _calls(looks: Sequence[tuple[int, Look]], *, together: bool) -> list[list[tuple[int, Look]]]:
-    """The looks, with the criterion each is at, by the call that they are part of."""
+def _by_request(calls: Sequence[tuple[int, JudgeCall]], *, together: bool) -> list[list[tuple[int, JudgeCall]]]:
+    """The calls, each with the number of its criterion, in the groups that one request asks about."""
     if not together:
-        return [[each] for each in looks]
-    calls: dict[tuple[bool, int, str], list[tuple[int, Look]]] = {}
-    for place, look in looks:
-        calls.setdefault((look.backwards, look.repeat, look.judge.id), []).append((place, look))
-    return list(calls.values())
+        return [[call] for call in calls]
+    groups: dict[tuple[bool, int, str], list[tuple[int, JudgeCall]]] = {}
+    for number, call in calls:
+        groups.setdefault((call.reversed_order, call.repeat, call.judge.id), []).append((number, call))
+    return list(groups.values())
 
 
 def report_of(
-    sheet: Sheet,
+    rubric: Rubric,
     votes: Sequence[Sequence[Vote]],
     judges: Sequence[Judge],
-    rules: Rules,
+    config: PanelConfig,
     *,
     words: int | None = None,
 ) -> EnsembleEvaluationReport:
     """What the panel says, from the votes on each criterion in order; nobody is asked."""
     reports = [
-        criterion_report(rules.seen(criterion), cast_votes, rules)
-        for criterion, cast_votes in zip(sheet.criteria, votes, strict=True)
+        criterion_report(config.seen(criterion), cast_votes, config)
+        for criterion, cast_votes in zip(rubric.criteria, votes, strict=True)
     ]
     seen = [report.criterion for report in reports]
-    score = total(seen, [report.verdict for report in reports], rules.scoring, sheet.sections, words=words)
+    score = total(seen, [report.verdict for report in reports], config.scoring, rubric.sections, words=words)
     fields = scored(score)
-    failed = [name for name, report in zip(sheet.names, reports, strict=True) if report.error is not None]
+    failed = [name for name, report in zip(rubric.names, reports, strict=True) if report.error is not None]
     error = None
-    if failed and not (rules.skip_failed and len(failed) < len(reports)):
+    if failed and not (config.skip_failed and len(failed) < len(reports)):
         error = f"no judge could be asked about {', '.join(failed)}: {_first_error(reports)}"
         fields |= {"score": None, "raw_score": None, "reason": error}
     elif any(_snapped(report) for report in reports):
-        unsnapped = replace(rules.scoring, score_value="continuous")
+        unsnapped = replace(config.scoring, score_value="continuous")
         fields["continuous_score"] = total(seen, [report.verdict for report in reports], unsnapped, words=words).score
     return EnsembleEvaluationReport(
         report=tuple(reports),
-        judge_scores=_judge_scores(seen, votes, judges, rules),
+        judge_scores=_judge_scores(seen, votes, judges, config),
         mean_agreement=mean_of([report.agreement for report in reports]),
         error=error,
         warnings=tuple(_notes(reports, votes, score.coverage)),
-        seed=rules.seed,
+        seed=config.seed,
         **fields,
     )
 
 
-def criterion_report(criterion: Criterion, votes: Sequence[Vote], rules: Rules) -> EnsembleCriterionReport:
+def criterion_report(criterion: Criterion, votes: Sequence[Vote], config: PanelConfig) -> EnsembleCriterionReport:
     """What the panel says of one criterion."""
-    decision = decide(criterion, votes, rules.strategy(criterion), min_votes=rules.min_votes)
+    decision = decide(criterion, votes, config.strategy(criterion), min_votes=config.min_votes)
     verdict = decision.verdict
     n_errors = sum(vote.is_error for vote in votes)
     return EnsembleCriterionReport(
@@ -168,17 +169,17 @@ def _first_error(reports: Sequence[EnsembleCriterionReport]) -> str:
 
 
 def _judge_scores(
-    criteria: Sequence[Criterion], votes: Sequence[Sequence[Vote]], judges: Sequence[Judge], rules: Rules
+    criteria: Sequence[Criterion], votes: Sequence[Sequence[Vote]], judges: Sequence[Judge], config: PanelConfig
 ) -> dict[str, float | None]:
     """What the score would be with each judge alone."""
     scores: dict[str, float | None] = {}
     for judge in judges:
         own = [[vote for vote in each if vote.judge_id == judge.id] for each in votes]
         verdicts = [
-            decide(criterion, each, rules.strategy(criterion)).verdict
+            decide(criterion, each, config.strategy(criterion)).verdict
             for criterion, each in zip(criteria, own, strict=True)
         ]
-        scores[judge.id] = total(criteria, verdicts, rules.scoring).score
+        scores[judge.id] = total(criteria, verdicts, config.scoring).score
     return scores
 
 
@@ -187,5 +188,5 @@ def _notes(reports: Sequence[EnsembleCriterionReport], votes: Sequence[Sequence[
     notes: list[str] = []
     if coverage < LOW_COVERAGE:
         notes.append(f"only {coverage:.0%} of the rubric's weights could be assessed")
-    notes += absent(attendance(vote for each in votes for vote in each))
+    notes += failure_notes(count_votes(vote for on_criterion in votes for vote in on_criterion))
     return [*notes, *(report.note for report in reports if report.note is not None)]

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from assay.judging.aggregation import BY_WEIGHT, LENIENT_ON_FAULTS
 from assay.judging.criteria import Criterion, CriterionKind, check_strategy
 from assay.judging.examples import FewShot
-from assay.judging.rubric import Sheet
+from assay.judging.rubric import Rubric
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import Scoring
 from assay.types import Sampling
@@ -22,19 +22,19 @@ Calls = Literal["per_criterion", "per_item"]
 class Judge:
     """One judge of a panel: who it is, which model answers for it, and how much its vote weighs.
 
-    `twin` counts the judges before it that are the same model asked in the same way: where a model answers at random,
-    each of them is asked, and none repeats the other.
+    `replica` counts the judges before it that are the same model asked in the same way: where a model answers at
+    random, each of them is asked, and none repeats the other.
     """
 
     id: str
     model: str
     weight: float = 1.0
     sampling: Sampling = field(default_factory=Sampling)
-    twin: int = 0
+    replica: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class PanelConfig:
     """How a panel works. `seed` None shows the options in the order of the rubric.
 
     Every judge is asked `repeats` times about a criterion, with the options in another order each time.
@@ -78,10 +78,10 @@ class Rules:
         return criterion.with_abstention() if self.auto_na_option else criterion
 
 
-def with_twins(judges: Sequence[Judge]) -> tuple[Judge, ...]:
+def with_replicas(judges: Sequence[Judge]) -> tuple[Judge, ...]:
     """The judges with those told apart that are one model asked in one way."""
     ways = [(judge.model, judge.sampling) for judge in judges]
-    return tuple(replace(judge, twin=ways[:place].count(ways[place])) for place, judge in enumerate(judges))
+    return tuple(replace(judge, replica=ways[:place].count(ways[place])) for place, judge in enumerate(judges))
 
 
 def check_panel(judges: Sequence[Judge]) -> None:
@@ -97,21 +97,21 @@ def check_panel(judges: Sequence[Judge]) -> None:
             raise ValueError(f'the weight of judge "{judge.id}" must be a positive number, not {judge.weight}')
 
 
-def example_notes(sheet: Sheet, rules: Rules) -> list[str]:
+def example_notes(rubric: Rubric, config: PanelConfig) -> list[str]:
     """Criteria that no example was judged by: their texts, or the labels of their options, are others."""
-    few_shot = rules.few_shot
+    few_shot = config.few_shot
     if few_shot is None or not few_shot.count:
         return []
     return [
         f'no training example was judged by "{name}": it is asked without examples'
-        for name, criterion in zip(sheet.names, sheet.criteria, strict=True)
-        if not few_shot.shown_with(rules.seen(criterion), "")
+        for name, criterion in zip(rubric.names, rubric.criteria, strict=True)
+        if not few_shot.shown_with(config.seen(criterion), "")
     ]
 
 
-def weight_notes(judges: Sequence[Judge], sheet: Sheet, rules: Rules) -> list[str]:
+def weight_notes(judges: Sequence[Judge], rubric: Rubric, config: PanelConfig) -> list[str]:
     """A sentence about weights of judges that change nothing, because no criterion is decided by them."""
-    used = list(dict.fromkeys(rules.strategy(criterion) for criterion in sheet.criteria))
+    used = list(dict.fromkeys(config.strategy(criterion) for criterion in rubric.criteria))
     if len({judge.weight for judge in judges}) < 2 or set(used) & set(BY_WEIGHT):
         return []
     names = f"{' and '.join(used)} {'counts' if len(used) == 1 else 'count'}"
@@ -120,12 +120,12 @@ def weight_notes(judges: Sequence[Judge], sheet: Sheet, rules: Rules) -> list[st
     ]
 
 
-def lenient_notes(sheet: Sheet, rules: Rules) -> list[str]:
+def lenient_notes(rubric: Rubric, config: PanelConfig) -> list[str]:
     """Criteria whose aggregation sounds strict and is not, because they describe a fault."""
     return [
-        f'"{rules.strategy(criterion)}" is lenient on "{name}", which describes a fault: one judge can let it pass; '
+        f'"{config.strategy(criterion)}" is lenient on "{name}", which describes a fault: one judge can let it pass; '
         'use "worst" to be strict whatever the sign'
-        for name, criterion in zip(sheet.names, sheet.criteria, strict=True)
-        if criterion.weight < 0 and rules.strategy(criterion) in LENIENT_ON_FAULTS
-        if not (rules.strategy(criterion) == "unanimous" and criterion.kind == "nominal")
+        for name, criterion in zip(rubric.names, rubric.criteria, strict=True)
+        if criterion.weight < 0 and config.strategy(criterion) in LENIENT_ON_FAULTS
+        if not (config.strategy(criterion) == "unanimous" and criterion.kind == "nominal")
     ]

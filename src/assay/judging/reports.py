@@ -1,4 +1,4 @@
-"""What comes of judging a submission: a report a criterion, and the score with all that led to it."""
+"""What comes of judging a submission: one report per criterion, and the score with all that led to it."""
 
 from __future__ import annotations
 
@@ -9,24 +9,10 @@ from typing import Any
 from assay.judging.criteria import Criterion, CriterionVerdict, Value
 from assay.judging.total import RubricScore, SectionScore
 from assay.judging.verdicts import AggregatedMultiChoiceVerdict, JudgeVote, MultiChoiceJudgeVote
+from assay.types import Usage
 
-
-class TokenUsage(Value):
-    """Tokens that were billed."""
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-    @property
-    def total_tokens(self) -> int:
-        """Both together."""
-        return self.prompt_tokens + self.completion_tokens
-
-    def __add__(self, other: TokenUsage) -> TokenUsage:
-        return TokenUsage(
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-        )
+TokenUsage = Usage
+"""The name that AutoRubric gives to the tokens that were billed."""
 
 
 class CriterionReport(Value):
@@ -90,7 +76,7 @@ class EvaluationReport(Value):
     report: tuple[Any, ...] = ()
     cannot_assess_count: int = 0
     error: str | None = None
-    token_usage: TokenUsage | None = None
+    token_usage: Usage | None = None
     completion_cost: Decimal | None = None
     coverage: float = 0.0
     score_low: float | None = None

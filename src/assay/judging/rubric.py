@@ -1,34 +1,98 @@
-"""A rubric as judges work through it: its criteria in order, its sections, its guidelines, in any of its layouts."""
+"""A rubric: what a panel of judges looks for, from a file or from Python."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from assay.errors import Place, Problem, SpecError
+from assay.errors import SpecError
+from assay.models.event_loop import run_to_end
 from assay.judging.criteria import Criterion
-from assay.judging.total import Section
+from assay.judging.length import LengthPenalty, words_in
+from assay.judging.reports import EnsembleEvaluationReport
+from assay.judging.rubric_layout import Elsewhere, LayoutReader, nearest_place
+from assay.judging.total import CannotAssess, RubricScore, ScoreValueRule, Scoring, Section, total
 from assay.spec.document import Document, Steps
-from assay.spec.fields import Located
 from assay.spec.load import document_of, read_document
 from assay.spec.locate import Checker
-from assay.spec.messages import described
-from assay.spec.nearest import nearest
 from assay.spec.source import Source
 
-_LAYOUT = "a list of criteria, or a mapping with criteria, sections or rubric"
-_TOP = ("criteria", "sections", "rubric", "guidelines", "name", "description")
+ToGrade = str | Mapping[str, Any]
+"""A text, or a mapping with the text under `output`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
-    """The criteria of a rubric, the sections they stand in, and what all judges are told."""
+class Grader(Protocol):
+    """A panel that grades one submission by a rubric."""
 
-    criteria: tuple[Criterion, ...]
-    sections: tuple[Section, ...] = ()
+    async def grade(
+        self,
+        to_grade: ToGrade,
+        rubric: Rubric,
+        query: str | None = None,
+        reference_submission: str | None = None,
+        *,
+        row: int = 0,
+    ) -> EnsembleEvaluationReport:
+        """Report what the panel says of the submission."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Rubric:
+    """Criteria in order, with the guidelines that all judges read.
+
+    >>> rubric = Rubric([Criterion(requirement="Names the capital"), Criterion(requirement="Is rude", weight=-4.0)])
+    >>> rubric.compute_score(["MET", "MET"]).score
+    0.6
+    """
+
+    criteria: Sequence[Criterion]
     guidelines: str | None = None
+    sections: Sequence[Section] = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        wrong = next((entry for entry in self.criteria if not isinstance(entry, Criterion)), None)
+        if wrong is not None:
+            raise SpecError(f"a rubric is made of Criterion objects, not {type(wrong).__name__}; see Rubric.from_dict")
+        if not self.criteria:
+            raise SpecError("the rubric has no criteria")
+        object.__setattr__(self, "criteria", tuple(self.criteria))
+        object.__setattr__(self, "sections", tuple(self.sections))
+
+    @classmethod
+    def from_dict(cls, data: Sequence[Any] | Mapping[str, Any]) -> Rubric:
+        """A rubric from lists and mappings in any of the layouts of a file; a SpecError lists all that is wrong."""
+        document = Elsewhere(
+            path=Path("the rubric"),
+            root=Path(),
+            data=data,
+            positions={},
+            sources={},
+            locate=lambda steps: nearest_place(data, steps),
+        )
+        return rubric_in(document)
+
+    @classmethod
+    def from_text(cls, text: str, name: str = "rubric") -> Rubric:
+        """A rubric from YAML or JSON text; `name` stands for the file in error messages."""
+        return rubric_in(document_of(Source(Path(name), name, text), Path(), strict=False))
+
+    @classmethod
+    def from_yaml(cls, text: str) -> Rubric:
+        """A rubric from YAML text."""
+        return cls.from_text(text)
+
+    @classmethod
+    def from_json(cls, text: str) -> Rubric:
+        """A rubric from JSON text."""
+        return cls.from_text(text)
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Rubric:
+        """A rubric from a YAML or JSON file; a SpecError gives the file, line and column of every problem."""
+        return rubric_in(read_document(Path(path), strict=False))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -43,182 +107,141 @@ class Sheet:
             names.append(name)
         return tuple(names)
 
+    def __len__(self) -> int:
+        return len(self.criteria)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Elsewhere(Document):
-    """Values that are not a YAML file of their own; `locate` finds the place of one, if it has any."""
+    def __iter__(self) -> Iterator[Criterion]:
+        return iter(self.criteria)
 
-    locate: Callable[[Steps], Place | None] = field(repr=False)
+    def __repr__(self) -> str:
+        return f"Rubric({len(self)} criteria: {', '.join(self.names)})"
 
-    def problem(self, message: str, steps: Steps, suggestion: str | None = None, *, key: bool = False) -> Problem:
-        """A problem with the value at `steps`, by its place or, failing that, by the way to it."""
-        place = self.locate(steps)
-        if place is None and steps:
-            message = f"{_way(steps)}: {message}"
-        return Problem(message=message, place=place, suggestion=suggestion)
+    def compute_score(
+        self,
+        verdicts: Sequence[object],
+        normalize: bool = True,
+        cannot_assess: CannotAssess = "skip",
+        partial_credit: float = 0.5,
+        *,
+        min_coverage: float = 0.0,
+        score_value: ScoreValueRule = "snapped",
+        length_penalty: LengthPenalty | None = None,
+        submission: str | None = None,
+    ) -> RubricScore:
+        """The score of a submission from one verdict per criterion: a verdict, `"MET"`, or the label of an option.
+
+        A length penalty needs the submission, whose words are counted.
+        """
+        if length_penalty is not None and submission is None:
+            raise SpecError("a length penalty needs the submission")
+        scoring = Scoring(
+            normalize=normalize,
+            cannot_assess=cannot_assess,
+            partial_credit=partial_credit,
+            min_coverage=min_coverage,
+            score_value=score_value,
+            length_penalty=length_penalty,
+        )
+        words = None if submission is None else words_in(submission)
+        return total(self.criteria, verdicts, scoring, self.sections, words=words)
+
+    def content(self) -> dict[str, Any]:
+        """The rubric in full, as a run stores it; `stored_rubrics` reads it again."""
+        return {
+            "criteria": [criterion.model_dump(mode="json") for criterion in self.criteria],
+            "sections": [section.model_dump() for section in self.sections],
+            "guidelines": self.guidelines,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rubric as a file holds it."""
+        criteria = [criterion.model_dump(mode="json", exclude_defaults=True) for criterion in self.criteria]
+        starts = {section.start: section for section in self.sections}
+        entries: list[dict[str, Any]] = []
+        position = 0
+        while position < len(criteria):
+            section = starts.get(position)
+            if section is None:
+                entries.append(criteria[position])
+                position += 1
+            else:
+                entries.append({"name": section.name, "criteria": criteria[section.start : section.stop]})
+                position = section.stop
+        return {**({} if self.guidelines is None else {"guidelines": self.guidelines}), "criteria": entries}
+
+    def to_yaml(self) -> str:
+        """The rubric as YAML; `from_yaml` gives the same rubric again."""
+        import yaml
+
+        text: str = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True, width=120)
+        return text
+
+    def save(self, path: str | Path) -> None:
+        """Write the rubric to a YAML file."""
+        Path(path).write_text(self.to_yaml(), encoding="utf-8")
+
+    async def grade(
+        self,
+        to_grade: ToGrade,
+        grader: Grader,
+        query: str | None = None,
+        reference_submission: str | None = None,
+        *,
+        row: int = 0,
+    ) -> EnsembleEvaluationReport:
+        """Let a panel of judges grade one submission; `query` is what the submission answers.
+
+        `row` is the submission's number in a series, for shuffles that balance one.
+        """
+        return await grader.grade(to_grade, self, query, reference_submission, row=row)
+
+    def grade_sync(
+        self,
+        to_grade: ToGrade,
+        grader: Grader,
+        query: str | None = None,
+        reference_submission: str | None = None,
+        *,
+        row: int = 0,
+    ) -> EnsembleEvaluationReport:
+        """Let a panel of judges grade one submission, in a program without an event loop."""
+        
+        return run_to_end(self.grade(to_grade, grader, query, reference_submission, row=row))
 
 
-def sheet_of(data: Any, *, what: str = "the rubric") -> Sheet:
-    """A rubric from values; a SpecError with all that is wrong."""
-    document = Elsewhere(
-        path=Path(what), root=Path(), data=data, positions={}, sources={}, locate=lambda steps: _near(data, steps)
-    )
-    return sheet_in(document)
+def stored_rubrics(content: Mapping[str, Any]) -> list[Rubric]:
+    """The rubrics that a run stored: one, and those that items have of their own under `others`.
+
+    Imported runs store criteria alone, without sections and guidelines.
+    """
+    return [
+        Rubric(
+            [Criterion.model_validate(entry, strict=False) for entry in rubric["criteria"]],
+            rubric.get("guidelines"),
+            sections=[Section.model_validate(entry) for entry in rubric.get("sections") or ()],
+        )
+        for rubric in (content, *content.get("others", ()))
+    ]
 
 
-def sheet_from_text(text: str, name: str = "rubric") -> Sheet:
-    """A rubric from YAML or JSON text."""
-    source = Source(Path(name), name, text)
-    return sheet_in(document_of(source, Path(), strict=False))
-
-
-def sheet_from_file(path: Path, *, allow_outside: bool = False) -> Sheet:
-    """A rubric from its YAML or JSON file."""
-    return sheet_in(read_document(path, strict=False, allow_outside=allow_outside))
-
-
-def sheet_in(document: Document, steps: Steps = ()) -> Sheet:
-    """The rubric that a document holds; a SpecError with all that is wrong, each at its place."""
+def rubric_in(document: Document) -> Rubric:
+    """The rubric that a document holds; a SpecError lists all that is wrong, each at its location."""
     checker = Checker(document)
     checker.problems += document.problems
-    sheet = read_sheet(_at(document.data, steps), steps, checker)
-    if sheet is None or checker.problems:
+    rubric = read_rubric(document.data, (), checker)
+    if rubric is None or checker.problems:
         raise SpecError(checker.problems)
-    return sheet
+    return rubric
 
 
-def read_sheet(data: Any, steps: Steps, checker: Checker) -> Sheet | None:
-    """The rubric at some place of a document, or None and its problems noted."""
+def read_rubric(data: Any, steps: Steps, checker: Checker) -> Rubric | None:
+    """The rubric inside a larger document, or None with its problems reported to the checker."""
     before = len(checker.problems)
-    reader = _SheetReader(checker)
+    reader = LayoutReader(checker)
     reader.layout(data, steps)
     if len(checker.problems) > before:
         return None
     if not reader.criteria:
         checker.report("the rubric has no criteria", steps)
         return None
-    return Sheet(criteria=tuple(reader.criteria), sections=tuple(reader.sections), guidelines=reader.guidelines)
-
-
-class _SheetReader:
-    """Goes through a rubric in any layout and collects its criteria."""
-
-    def __init__(self, checker: Checker) -> None:
-        self._checker = checker
-        self.criteria: list[Criterion] = []
-        self.sections: list[Section] = []
-        self.guidelines: str | None = None
-
-    def layout(self, data: Any, steps: Steps) -> None:
-        if isinstance(data, list | tuple):
-            self._entries(data, steps)
-            return
-        if not isinstance(data, Mapping):
-            self._checker.report(f"expected {_LAYOUT}, got {described(data)}", steps)
-            return
-        self._known(data, _TOP, steps, "the rubric")
-        self._guidelines(data, steps)
-        inside = [name for name in ("criteria", "sections", "rubric") if name in data]
-        if not inside and any(nearest(str(name), _TOP) for name in data if name not in _TOP):
-            return
-        if len(inside) != 1:
-            both = f"; it has {' and '.join(inside)}" if inside else ""
-            self._checker.report(f"a rubric is {_LAYOUT}{both}", steps)
-            return
-        (name,) = inside
-        if name == "rubric" and isinstance(data[name], Mapping) and "rubric" not in data[name]:
-            self.layout(data[name], (*steps, name))
-        elif isinstance(data[name], list | tuple):
-            self._entries(data[name], (*steps, name), only_sections=name == "sections")
-        else:
-            self._checker.report(f"{name}: expected a list, got {described(data[name])}", (*steps, name))
-
-    def _guidelines(self, data: Mapping[str, Any], steps: Steps) -> None:
-        given = data.get("guidelines")
-        if given is None:
-            return
-        if not isinstance(given, str):
-            self._checker.report(f"guidelines: expected text, got {described(given)}", (*steps, "guidelines"))
-        elif self.guidelines is not None:
-            message = "the guidelines stand beside and inside the rubric; say them once"
-            self._checker.report(message, (*steps, "guidelines"), key=True)
-        else:
-            self.guidelines = str(given)
-
-    def _entries(self, entries: Sequence[Any], steps: Steps, *, only_sections: bool = False) -> None:
-        for place, entry in enumerate(entries):
-            at = (*steps, place)
-            if isinstance(entry, Mapping) and ("criteria" in entry or only_sections):
-                self._section(entry, at)
-            else:
-                self._criterion(entry, at)
-
-    def _section(self, entry: Mapping[str, Any], steps: Steps) -> None:
-        self._known(entry, ("name", "criteria"), steps, "the section")
-        name, criteria = entry.get("name"), entry.get("criteria")
-        if not isinstance(name, str) or not name.strip():
-            self._checker.report('a section has a "name" and its "criteria"', steps)
-            return
-        if not isinstance(criteria, list | tuple) or not criteria:
-            self._checker.report(f'the section "{name}" has no list of criteria', steps)
-            return
-        if any(section.name == name for section in self.sections):
-            self._checker.report(f'there is already a section "{name}"', (*steps, "name"))
-            return
-        start = len(self.criteria)
-        for place, criterion in enumerate(criteria):
-            at = (*steps, "criteria", place)
-            if isinstance(criterion, Mapping) and "criteria" in criterion:
-                self._checker.report("a section cannot stand in a section", at)
-            else:
-                self._criterion(criterion, at)
-        self.sections.append(Section(name=str(name), start=start, stop=len(self.criteria)))
-
-    def _criterion(self, entry: Any, steps: Steps) -> None:
-        if isinstance(entry, Criterion):
-            self.criteria.append(entry)
-            return
-        if not isinstance(entry, Mapping):
-            message = f"expected a criterion, such as {{requirement: ...}}, got {described(entry)}"
-            self._checker.report(message, steps)
-            return
-        made = self._checker.validated(Criterion, dict(entry), steps, "the criterion")
-        if made is not None:
-            self.criteria.append(made)
-
-    def _known(self, entry: Mapping[str, Any], known: tuple[str, ...], steps: Steps, what: str) -> None:
-        for name in entry:
-            if name not in known:
-                message = f'unknown field "{name}" in {what}'
-                self._checker.report(message, (*steps, name), nearest(str(name), known), key=True)
-
-
-def _at(data: Any, steps: Steps) -> Any:
-    for step in steps:
-        data = data[step]
-    return data
-
-
-def _way(steps: Steps) -> str:
-    """`criteria[2].weight`: how a program would reach a value."""
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-    return text.removeprefix(".")
-
-
-def _near(data: Any, steps: Steps) -> Place | None:
-    """The place of the value, or of the first text that stands with it and remembers its own."""
-    values = [data]
-    for step in steps:
-        holder = values[-1]
-        try:
-            values.append(holder[step])
-        except (KeyError, IndexError, TypeError):
-            break
-    return next((place for place in map(_first_place, reversed(values)) if place is not None), None)
-
-
-def _first_place(value: Any) -> Place | None:
-    if isinstance(value, Located):
-        return value.place
-    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
-    return next((place for place in map(_first_place, inside) if place is not None), None)
+    return Rubric(reader.criteria, reader.guidelines, sections=reader.sections)

@@ -14,8 +14,8 @@ _BETWEEN = "\x1f"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seat:
-    """Who looks at what: a judge, by its name and its place in the panel, at a submission, by its text and its row.
+class OrderKey:
+    """What decides the order of options: the submission, by its text and its row, and the judge, by name and rank.
 
     `repeat` counts how often the judge was asked before.
     """
@@ -28,18 +28,18 @@ class Seat:
 
 
 def shown_orders(
-    criterion: Criterion, seen: Criterion, shuffle: Shuffle | None, seed: int, seat: Seat
+    criterion: Criterion, seen: Criterion, shuffle: Shuffle | None, seed: int, key: OrderKey
 ) -> tuple[tuple[int, ...], ...]:
     """The order in which one judge sees the options, or both orders; `seen` may have an option more, to abstain."""
     if shuffle is None:
         return (tuple(range(len(seen.choices))),)
     if shuffle == "counterbalanced":
         declared = len(criterion.choices)
-        return (latin_row(declared, seat.row + seat.rank + seat.repeat) + tuple(range(declared, len(seen.choices))),)
+        return (latin_row(declared, key.row + key.rank + key.repeat) + tuple(range(declared, len(seen.choices))),)
     if shuffle == "direction" and criterion.kind == "ordinal":
-        upward = scale_order(seen, seed=seed, row=seat.row, judge=seat.judge, turns=seat.repeat)
+        upward = scale_order(seen, seed=seed, row=key.row, judge=key.judge, turns=key.repeat)
         return (upward,)
-    order = option_order(seen, seed=seed, item=seat.item, judge=seat.judge, repeat=seat.repeat)
+    order = option_order(seen, seed=seed, item=key.item, judge=key.judge, repeat=key.repeat)
     return (order, order[::-1]) if shuffle == "both_orders" else (order,)
 
 

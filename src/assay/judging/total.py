@@ -114,7 +114,7 @@ def total(
     *,
     words: int | None = None,
 ) -> RubricScore:
-    """The score of a submission from one verdict a criterion: a verdict, or the label of an option.
+    """The score of a submission from one verdict per criterion: a verdict, or the label of an option.
 
     `words` is the length of the submission, for rules that have a length penalty; sections never lose by it.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from assay.judging.criteria import Criterion, CriterionVerdict, Text, Value
 
@@ -60,8 +60,8 @@ class JudgeVote(Value):
 class MultiChoiceJudgeVote(Value):
     """What one judge says of a criterion with options; `shuffle_order[place]` is the option shown there.
 
-    `backwards` marks the second vote of a judge who was asked in both orders; `repeat` counts how often the judge was
-    asked before; `retryable` marks an error that may pass.
+    `reversed_order` marks the second vote of a judge who was asked in both orders; `repeat` counts how often the judge
+    was asked before; `retryable` marks an error that may pass.
     """
 
     judge_id: Text
@@ -75,7 +75,8 @@ class MultiChoiceJudgeVote(Value):
     error: VoteError | None = None
     reasoning: Text | None = None
     judgment: MultiChoiceJudgment | None = None
-    backwards: bool = False
+    # stores written before the field had this name call it `backwards`
+    reversed_order: bool = Field(default=False, validation_alias=AliasChoices("reversed_order", "backwards"))
     repeat: int = Field(default=0, ge=0)
     retryable: bool = False
 
@@ -86,16 +87,16 @@ class MultiChoiceJudgeVote(Value):
 
 
 Vote = JudgeVote | MultiChoiceJudgeVote
-FIRST_LOOK = (0, False)
+FIRST_CALL = (0, False)
 
 
-def look_of(vote: Vote) -> tuple[int, bool]:
-    """Which look of its judge a vote comes from: how often the judge was asked before, and whether in reverse.
+def call_of(vote: Vote) -> tuple[int, bool]:
+    """Which call a vote answers: how often its judge was asked before, and whether with the options in reverse.
 
-    >>> look_of(JudgeVote(judge_id="a", verdict="MET")) == FIRST_LOOK
+    >>> call_of(JudgeVote(judge_id="a", verdict="MET")) == FIRST_CALL
     True
     """
-    return vote.repeat, isinstance(vote, MultiChoiceJudgeVote) and vote.backwards
+    return vote.repeat, isinstance(vote, MultiChoiceJudgeVote) and vote.reversed_order
 
 
 Verdict = CriterionVerdict | MultiChoiceVerdict
@@ -149,6 +150,13 @@ def read_verdict(criterion: Criterion, given: object) -> Verdict:
     if isinstance(given, str):
         return chosen(criterion, criterion.find_option_by_label(given))
     raise ValueError(f"expected the label of an option, got {given!r}")
+
+
+def verdict_in_words(criterion: Criterion, word: str) -> Verdict:
+    """A verdict as datasets write it: MET, UNMET, the label of an option, or CANNOT_ASSESS for any criterion."""
+    if word == CriterionVerdict.CANNOT_ASSESS:
+        return abstained(criterion)
+    return read_verdict(criterion, word)
 
 
 def _checked(criterion: Criterion, given: MultiChoiceVerdict) -> MultiChoiceVerdict:

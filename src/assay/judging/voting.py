@@ -10,26 +10,27 @@ from assay.judging.all_criteria import Whole
 from assay.judging.ask import Verdict, ask_judge
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.examples import Judged
-from assay.judging.panel_config import Judge, Rules
+from assay.judging.panel_config import Judge, PanelConfig
 from assay.judging.parse import Reading
 from assay.judging.question import Question, Submission
-from assay.judging.shuffle import Seat, shown_orders
+from assay.judging.shuffle import OrderKey, shown_orders
 from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote, MultiChoiceJudgment, Vote, VoteError, chosen
 from assay.models.client import REJECTED, CallError, ModelRejected
 from assay.types import Ask, Failure, Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """One judge looks at one criterion, with the options in one order; `backwards` is the second of both orders.
+class JudgeCall:
+    """One question to one judge: a criterion, with its options in one order.
 
-    `repeat` counts the looks that the judge took before.
+    `reversed_order` marks the second question where a judge is asked in both orders; `repeat` counts how often the
+    judge was asked before.
     """
 
     judge: Judge
     criterion: Criterion
     order: tuple[int, ...] | None
-    backwards: bool = False
+    reversed_order: bool = False
     repeat: int = 0
     examples: tuple[Judged, ...] = ()
 
@@ -48,83 +49,87 @@ class _Trouble:
     retryable: bool = False
 
 
-def looks_at(criterion: Criterion, judges: Sequence[Judge], submission: Submission, rules: Rules) -> list[Look]:
-    """Every look that a panel takes at a criterion: `repeats` a judge, or twice as many where both orders are asked."""
-    seen = rules.seen(criterion)
-    examples = () if rules.few_shot is None else rules.few_shot.shown_with(seen, submission.text, submission.prompt)
-    shuffle = rules.shuffle if rules.seed is not None else None
-    looks: list[Look] = []
+def judge_calls(
+    criterion: Criterion, judges: Sequence[Judge], submission: Submission, config: PanelConfig
+) -> list[JudgeCall]:
+    """Every call of a panel about one criterion: `repeats` per judge, twice as many where both orders are asked."""
+    seen = config.seen(criterion)
+    examples = () if config.few_shot is None else config.few_shot.shown_with(seen, submission.text, submission.prompt)
+    shuffle = config.shuffle if config.seed is not None else None
+    calls: list[JudgeCall] = []
     for rank, judge in enumerate(judges):
-        for repeat in range(rules.repeats):
+        for repeat in range(config.repeats):
             orders: tuple[tuple[int, ...] | None, ...] = (None,)
             if not criterion.is_binary:
-                seat = Seat(item=submission.text, row=submission.row, judge=judge.id, rank=rank, repeat=repeat)
-                orders = shown_orders(criterion, seen, shuffle, rules.seed or 0, seat)
-            looks += [
-                Look(
+                key = OrderKey(item=submission.text, row=submission.row, judge=judge.id, rank=rank, repeat=repeat)
+                orders = shown_orders(criterion, seen, shuffle, config.seed or 0, key)
+            calls += [
+                JudgeCall(
                     judge=judge,
                     criterion=seen,
                     order=order,
-                    backwards=place > 0,
+                    reversed_order=place > 0,
                     repeat=repeat,
                     examples=examples,
                 )
                 for place, order in enumerate(orders)
             ]
-    return looks
+    return calls
 
 
-async def cast(ask: Ask, looks: Sequence[Look], submission: Submission, *, together: bool = False) -> list[Vote]:
-    """The votes of one judge on some criteria, each asked about by itself, or all in one call.
+async def request_votes(
+    ask: Ask, calls: Sequence[JudgeCall], submission: Submission, *, together: bool = False
+) -> list[Vote]:
+    """Ask one judge about some criteria, each by itself or all in one request, and give its votes.
 
     Raises ModelRejected when the judge's key or name is wrong: it will answer nobody.
     """
     if together:
-        return await _cast_whole(ask, looks, submission)
-    return [await _cast_one(ask, look, submission) for look in looks]
+        return await _votes_on_all(ask, calls, submission)
+    return [await _vote_on_one(ask, call, submission) for call in calls]
 
 
-async def _cast_one(ask: Ask, look: Look, submission: Submission) -> Vote:
+async def _vote_on_one(ask: Ask, call: JudgeCall, submission: Submission) -> Vote:
     """The vote of one judge on one criterion; a judge that cannot be asked or read gives an error vote."""
-    question = look.question
-    request = question.request(submission, look.judge.sampling)
+    question = call.question
+    request = question.request(submission, call.judge.sampling)
     # asked again, a judge may leave out why: some go on explaining until they run out of tokens
-    said = await _said(ask, request, look, question.read, question.schema(explained=False))
-    if isinstance(said, _Trouble):
-        return error_vote(look, said.category, said.detail, retryable=said.retryable)
-    return vote_of(look, said.value, said.reasoning or "", said.thought)
+    verdict = await _verdict(ask, request, call, question.read, question.schema(explained=False))
+    if isinstance(verdict, _Trouble):
+        return error_vote(call, verdict.category, verdict.detail, retryable=verdict.retryable)
+    return vote_of(call, verdict.value, verdict.reasoning or "", verdict.thought)
 
 
-async def _cast_whole(ask: Ask, looks: Sequence[Look], submission: Submission) -> list[Vote]:
+async def _votes_on_all(ask: Ask, calls: Sequence[JudgeCall], submission: Submission) -> list[Vote]:
     """The votes of one judge on all criteria of a submission; what its replies lack are error votes."""
-    whole = Whole([look.question for look in looks])
-    request = whole.request(submission, looks[0].judge.sampling)
-    said = await _said(ask, request, looks[0], whole.read, whole.schema(explained=False))
+    whole = Whole([call.question for call in calls])
+    request = whole.request(submission, calls[0].judge.sampling)
+    verdict = await _verdict(ask, request, calls[0], whole.read, whole.schema(explained=False))
     votes: list[Vote] = []
-    for place, look in enumerate(looks):
-        answer = whole.read_so_far.get(place)
+    for position, call in enumerate(calls):
+        answer = whole.read_so_far.get(position)
         if answer is not None:
-            thought = None if isinstance(said, _Trouble) else said.thought
-            votes.append(vote_of(look, answer.value, answer.reasoning or "", thought))
+            thought = None if isinstance(verdict, _Trouble) else verdict.thought
+            votes.append(vote_of(call, answer.value, answer.reasoning or "", thought))
         else:
-            assert isinstance(said, _Trouble)
-            votes.append(error_vote(look, said.category, said.detail, retryable=said.retryable))
+            assert isinstance(verdict, _Trouble)
+            votes.append(error_vote(call, verdict.category, verdict.detail, retryable=verdict.retryable))
     return votes
 
 
-async def _said(
+async def _verdict(
     ask: Ask,
     request: Request,
-    look: Look,
+    call: JudgeCall,
     read: Callable[[str], Reading[Any]],
     short: Mapping[str, Any],
 ) -> Verdict[Any] | _Trouble:
     """What a judge answers; a key or a name that is wrong comes as ModelRejected."""
-    judge = look.judge
-    if judge.twin or look.repeat:
-        request = replace(request, occurrence=judge.twin, repeat=look.repeat)
+    judge = call.judge
+    if judge.replica or call.repeat:
+        request = replace(request, occurrence=judge.replica, repeat=call.repeat)
     try:
-        said = await ask_judge(ask, request, model=judge.model, read=read, short=short)
+        verdict = await ask_judge(ask, request, model=judge.model, read=read, short=short)
     except CallError as error:
         # a Python function that raised may well do better next time
         again = error.failure.retryable or error.failure.kind == "code"
@@ -133,32 +138,32 @@ async def _said(
         if _refuses_everything(error):
             raise
         return _Trouble("infrastructure", str(error), retryable=True)
-    if isinstance(said, Failure):
-        return _Trouble("refusal" if said.kind == "refusal" else "parse", said.detail)
-    return said
+    if isinstance(verdict, Failure):
+        return _Trouble("refusal" if verdict.kind == "refusal" else "parse", verdict.detail)
+    return verdict
 
 
-def vote_of(look: Look, value: Any, reason: str, thought: str | None) -> Vote:
+def vote_of(call: JudgeCall, value: Any, reason: str, thought: str | None) -> Vote:
     """The vote that a judge's answer is: a verdict, or the index of an option."""
     common: dict[str, Any] = {
-        "judge_id": look.judge.id,
-        "weight": look.judge.weight,
+        "judge_id": call.judge.id,
+        "weight": call.judge.weight,
         "reason": reason,
         "reasoning": thought,
-        "repeat": look.repeat,
+        "repeat": call.repeat,
     }
-    if look.order is None:
+    if call.order is None:
         return JudgeVote(verdict=value, **common)
-    picked = chosen(look.criterion, value)
+    picked = chosen(call.criterion, value)
     return MultiChoiceJudgeVote(
         selected_index=value,
         selected_label=picked.selected_label,
         value=picked.value,
         na=picked.na,
-        shuffle_order=look.order,
-        backwards=look.backwards,
+        shuffle_order=call.order,
+        reversed_order=call.reversed_order,
         judgment=MultiChoiceJudgment(
-            selected_option=look.order.index(value) + 1, explanation=reason, reasoning=thought
+            selected_option=call.order.index(value) + 1, explanation=reason, reasoning=thought
         ),
         **common,
     )
@@ -169,16 +174,16 @@ def _refuses_everything(error: ModelRejected) -> bool:
     return isinstance(error.__cause__, CallError) and error.__cause__.status in REJECTED
 
 
-def error_vote(look: Look, category: VoteError, detail: str, *, retryable: bool = False) -> Vote:
+def error_vote(call: JudgeCall, category: VoteError, detail: str, *, retryable: bool = False) -> Vote:
     """The vote of a judge that could not be asked or read."""
     common: dict[str, Any] = {
-        "judge_id": look.judge.id,
-        "weight": look.judge.weight,
+        "judge_id": call.judge.id,
+        "weight": call.judge.weight,
         "reason": detail,
         "error": category,
-        "repeat": look.repeat,
+        "repeat": call.repeat,
         "retryable": retryable,
     }
-    if look.order is None:
+    if call.order is None:
         return JudgeVote(verdict=CriterionVerdict.CANNOT_ASSESS, **common)
-    return MultiChoiceJudgeVote(na=True, shuffle_order=look.order, backwards=look.backwards, **common)
+    return MultiChoiceJudgeVote(na=True, shuffle_order=call.order, reversed_order=call.reversed_order, **common)

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 CachePolicy = Literal["reuse", "update", "no-cache"]
 """Whether replies that were paid for earlier are used."""
 ModelReference = str | Callable[..., Any]
+PlanKind = Literal["run", "grade", "audit"]
+"""What a run is made for; the probes of an audit are steps of it, which nobody means by `latest`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,7 @@ class Options:
     allow_code: bool = False
     trust_code: bool = False
     code_timeout: float = CALL_S
+    kind: PlanKind = "run"
 
     @property
     def code(self) -> CodeOptions:
@@ -185,8 +188,12 @@ def prepare_loaded(
     definitions: Definitions = NOTHING,
     results: Results | None = None,
     make: Make | None = None,
+    connections: Mapping[str | None, Connection] | None = None,
 ) -> Plan:
-    """The same for a task that is loaded; its models are looked up in `definitions` first."""
+    """The same for a task that is loaded; its models are looked up in `definitions` first.
+
+    `connections` holds the models of a task whose judges are made in Python, by the keys that its settings name.
+    """
     dataset, problems = inspect_loaded(loaded, registry, options, results, make)
     if problems:
         raise SpecError(problems)
@@ -196,11 +203,12 @@ def prepare_loaded(
         raise NotGenerated("the dataset is not generated yet: `assay generate FILE` makes it, and so does `assay run`")
     if dataset is None:
         raise SpecError(f'the task "{loaded.task.key}" names no dataset: add one, or give --dataset FILE')
-    connections = _connections(loaded, options, definitions)
+    if connections is None:
+        connections = _connections(loaded, options, definitions)
     require_permission(loaded, options.code, connections.values())
     definition = loaded.resolved.get("definition") or {}
     spec = RunSpec(
-        kind="run",
+        kind=options.kind,
         task=loaded.task.key,
         display_name=loaded.task.display_name,
         definition=definition,

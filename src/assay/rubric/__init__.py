@@ -15,11 +15,11 @@ if TYPE_CHECKING:
         JudgeSpec,
         LLMConfig,
     )
-    from assay.grading.dataset import DataItem, RubricDataset
+    from assay.grading.dataset import RubricDataset
     from assay.grading.evaluate import EvalRunner, evaluate, evaluate_sync
     from assay.grading.grader import CriterionGrader
+    from assay.grading.items import DataItem
     from assay.grading.results import EvalResult, ItemResult
-    from assay.grading.rubric import Rubric
     from assay.judging.aggregation import RubricWarning, aggregate
     from assay.judging.criteria import (
         AggregationStrategy,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         EvaluationReport,
         TokenUsage,
     )
+    from assay.judging.rubric import Rubric
     from assay.judging.shuffle import option_order
     from assay.judging.total import RubricScore, Section
     from assay.judging.verdicts import (
@@ -64,7 +65,7 @@ _HOMES = {
     "CriterionOption": "judging.criteria",
     "CriterionReport": "judging.reports",
     "CriterionVerdict": "judging.criteria",
-    "DataItem": "grading.dataset",
+    "DataItem": "grading.items",
     "EnsembleCriterionReport": "judging.reports",
     "EnsembleEvaluationReport": "judging.reports",
     "EvalConfig": "grading.config",
@@ -83,7 +84,7 @@ _HOMES = {
     "MultiChoiceVerdict": "judging.verdicts",
     "NominalAggregation": "judging.criteria",
     "OrdinalAggregation": "judging.criteria",
-    "Rubric": "grading.rubric",
+    "Rubric": "judging.rubric",
     "RubricDataset": "grading.dataset",
     "RubricScore": "judging.total",
     "RubricWarning": "judging.aggregation",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 
@@ -13,20 +13,20 @@ from assay.analysis.panels import Totals
 from assay.analysis.scale import ABSENT, Scale, Votes
 from assay.analysis.votes import Ballot, score_errors
 from assay.errors import SpecError
-from assay.grading.dataset import DataItem, RubricDataset, Truth
+from assay.grading.dataset import RubricDataset
 from assay.grading.grader import CriterionGrader
+from assay.grading.items import DataItem, Truth
 from assay.grading.results import EvalResult
-from assay.grading.rubric import Rubric
 from assay.judging.aggregation import all_errors, decide
 from assay.judging.criteria import Criterion, CriterionVerdict
-from assay.judging.length import LengthPenalty, words_in
-from assay.judging.panel_config import Rules
+from assay.judging.length import words_in
+from assay.judging.panel_config import PanelConfig
 from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport
-from assay.judging.total import ScoreValueRule, Scoring, total, value_of
-from assay.judging.verdicts import MultiChoiceJudgeVote, Verdict, Vote, abstained, chosen, is_abstention, look_of
+from assay.judging.rubric import Rubric
+from assay.judging.total import ScoreValueRule, total, value_of
+from assay.judging.verdicts import Verdict, is_abstention
+from assay.judging.vote_record import vote_record
 from assay.results.agreement import PANEL, MetricsResult
-from assay.store.runs import find
-from assay.store.store import open_for_reading
 from assay.types import MetricValue
 
 Content = tuple[object, ...]
@@ -45,7 +45,7 @@ def compute_metrics(
 
     The truth of an item is its `ground_truth`; with several annotators what most of them say, and the human ceiling
     stands beside the judges. Criteria are matched by their content. The score of the truth is made by the rule of the
-    judges' scores: that of `grader`, else of the stored run.
+    judges' scores: that of `grader`, else of the run.
     """
     tables: dict[Content, _Table] = {}
     graded: list[_Graded] = []
@@ -60,9 +60,9 @@ def compute_metrics(
     if not graded:
         raise SpecError("no item with a ground truth was graded")
     criteria = {content: table.votes() for content, table in tables.items() if table.ballot.judges}
-    truths, rules = _truths(tables, criteria), _rules(result, grader)
-    scores = _scores(graded, truths, rules, seed=seed, level=level)
-    totals = _judge_totals(graded, truths, rules)
+    truths, config = _truths(tables, criteria), result.config if grader is None else grader.config
+    scores = _scores(graded, truths, config, seed=seed, level=level)
+    totals = _judge_totals(graded, truths, config)
     return agreement(
         list(criteria.values()), scores=scores, totals=totals, notes=_notes(result), seed=seed, level=level
     )
@@ -153,17 +153,7 @@ def _add_report(table: _Table, row: str, each: EnsembleCriterionReport) -> None:
         number = value_of(each.criterion, each.verdict, "continuous")
         if number is not None:
             table.ballot.numbers[row] = number
-    for vote in sorted(each.votes, key=look_of):
-        table.ballot.judges.setdefault(vote.judge_id, {})
-        if not vote.is_error:
-            said = _said(each.criterion, _verdict(each.criterion, vote))
-            table.ballot.hear(vote.judge_id, row, said, repeat=vote.repeat)
-
-
-def _verdict(criterion: Criterion, vote: Vote) -> Verdict:
-    if not isinstance(vote, MultiChoiceJudgeVote):
-        return vote.verdict
-    return abstained(criterion) if vote.na or vote.selected_index is None else chosen(criterion, vote.selected_index)
+    table.ballot.hear_all(row, map(vote_record, each.votes))
 
 
 def _said(criterion: Criterion, verdict: Verdict) -> str | None:
@@ -185,23 +175,6 @@ def _label(criterion: Criterion, truth: Truth) -> str | None:
     return None if option.na else option.label
 
 
-def _rules(result: EvalResult, grader: CriterionGrader | None) -> Rules:
-    """The rules by which the judges' votes became scores."""
-    if grader is not None:
-        return grader.rules
-    if not result.store:
-        return Rules()
-    store = open_for_reading(result.store)
-    try:
-        kept: dict[str, Any] = dict(find(store, result.run).spec.scorers[0].settings["panel"])
-    finally:
-        store.close()
-    scoring = kept.pop("scoring")
-    penalty = scoring.pop("length_penalty", None)
-    made = Scoring(**scoring, length_penalty=None if penalty is None else LengthPenalty(**penalty))
-    return Rules(**{**kept, "few_shot": None}, scoring=made)
-
-
 Truths = Mapping[Content, Mapping[str, object]]
 """The verdict of the truth on a criterion, by item; items without one are not there."""
 
@@ -219,14 +192,14 @@ def _truths(tables: Mapping[Content, _Table], criteria: Mapping[Content, Votes])
 
 
 def _scores(
-    graded: Sequence[_Graded], truths: Truths, rules: Rules, *, seed: int, level: float
+    graded: Sequence[_Graded], truths: Truths, config: PanelConfig, *, seed: int, level: float
 ) -> dict[str, dict[str, MetricValue]]:
     """How far total scores lie from those of the truth; `rmse_continuous` is without snapping to options."""
     made: dict[str, dict[str, MetricValue]] = {}
-    bounds = (0.0, 1.0) if rules.scoring.normalize else None
+    bounds = (0.0, 1.0) if config.scoring.normalize else None
     for rule in get_args(ScoreValueRule):
         rows: dict[str, list[tuple[str, float, float]]] = {}
-        by_rule = replace(rules, scoring=replace(rules.scoring, score_value=rule))
+        by_rule = replace(config, scoring=replace(config.scoring, score_value=rule))
         for each in graded:
             for judge, said, truth in _totals(each, truths, by_rule):
                 rows.setdefault(judge, []).append((each.row, said, truth))
@@ -239,7 +212,7 @@ def _scores(
     return made
 
 
-def _totals(each: _Graded, truths: Truths, rules: Rules) -> Iterator[tuple[str, float, float]]:
+def _totals(each: _Graded, truths: Truths, config: PanelConfig) -> Iterator[tuple[str, float, float]]:
     """The score of the panel, and of every judge alone, beside the score of the truth by the same rule."""
     reports = each.report.report
     criteria = [report.criterion for report in reports]
@@ -247,7 +220,7 @@ def _totals(each: _Graded, truths: Truths, rules: Rules) -> Iterator[tuple[str, 
     words = words_in(each.item.submission)
     if None in true:
         return
-    truth = total(criteria, true, rules.scoring, words=words).score
+    truth = total(criteria, true, config.scoring, words=words).score
     said: dict[str, list[Verdict]] = {}
     if all(report.error is None for report in reports):
         said[PANEL] = [report.verdict for report in reports]
@@ -255,20 +228,20 @@ def _totals(each: _Graded, truths: Truths, rules: Rules) -> Iterator[tuple[str, 
         own = [[vote for vote in report.votes if vote.judge_id == judge] for report in reports]
         if all(votes and not all_errors(votes) for votes in own):
             said[judge] = [
-                decide(criterion, votes, rules.strategy(criterion)).verdict
+                decide(criterion, votes, config.strategy(criterion)).verdict
                 for criterion, votes in zip(criteria, own, strict=True)
             ]
     for judge, verdicts in said.items():
-        score = total(criteria, verdicts, rules.scoring, words=words).score
+        score = total(criteria, verdicts, config.scoring, words=words).score
         if score is not None and truth is not None:
             yield judge, score, truth
 
 
-def _judge_totals(graded: Sequence[_Graded], truths: Truths, rules: Rules) -> Totals | None:
+def _judge_totals(graded: Sequence[_Graded], truths: Truths, config: PanelConfig) -> Totals | None:
     """The score that each judge alone would give, for panels of several."""
     rows: dict[str, dict[str, tuple[float, float]]] = {}
     for each in graded:
-        found = {judge: (said, truth) for judge, said, truth in _totals(each, truths, rules) if judge != PANEL}
+        found = {judge: (said, truth) for judge, said, truth in _totals(each, truths, config) if judge != PANEL}
         if found:
             rows[each.row] = found
     judges = list(dict.fromkeys(judge for found in rows.values() for judge in found))

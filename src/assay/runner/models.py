@@ -31,15 +31,15 @@ def _distinct(connections: Mapping[str | None, Connection]) -> list[Connection]:
 
 
 class Models:
-    """Every model of a run by its key; None is the one that answers."""
+    """Every model of a run by its key; None is the one that answers. Without a memory every call is asked."""
 
     def __init__(
         self,
         connections: Mapping[str | None, Connection],
-        memory: ReplyCache,
+        memory: ReplyCache | None,
         *,
-        purse: SpendingLimit | None,
-        max_concurrency: int | None,
+        purse: SpendingLimit | None = None,
+        max_concurrency: int | None = None,
         salt: str = "",
     ) -> None:
         self._budget = RetryBudget()
@@ -55,7 +55,7 @@ class Models:
         limits = connection.limits
         if self._most is not None:
             limits = replace(limits, concurrent=min(self._most, limits.concurrent) if limits.declared else self._most)
-        proven = self._memory.knows(connection.name)
+        proven = self._memory is not None and self._memory.knows(connection.name)
         limited = Limited(connection.client, limits, proven=proven)
         retrying = Retrying(limited, connection.retry, self._budget, key_hint=connection.key_hint, proven=proven)
         client: Client = retrying
@@ -66,9 +66,10 @@ class Models:
                     "add `prices` to its model file"
                 )
             client = Budgeted(client, connection.prices, self._purse)
-        prefix = endpoint_prefix(connection.identity, self._salt)
-        remembered = Remembered(client, self._memory, prefix, prices=connection.prices)
-        return Policies(remembered, limited, retrying, connection)
+        if self._memory is not None:
+            prefix = endpoint_prefix(connection.identity, self._salt)
+            client = Remembered(client, self._memory, prefix, prices=connection.prices)
+        return Policies(client, limited, retrying, connection)
 
     @property
     def in_flight(self) -> int:

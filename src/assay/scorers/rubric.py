@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import orjson
 from pydantic import Field, field_validator, model_validator
 
 from assay.errors import SpecError
-from assay.judging.judge_failures import attendance_in, missing
+from assay.judging.examples import FewShot
+from assay.judging.judge_failures import count_votes, missing_notes
+from assay.judging.length import words_in
 from assay.judging.outcome import beside_truth, outcome_of
 from assay.judging.panel import grade
-from assay.judging.panel_config import Calls, Judge, Rules, check_panel, weight_notes, with_twins
+from assay.judging.panel_config import Calls, Judge, PanelConfig, check_panel, weight_notes, with_replicas
 from assay.judging.question import Submission
 from assay.judging.reports import mean_of
-from assay.judging.rubric import Sheet, sheet_from_file, sheet_from_text, sheet_of
+from assay.judging.rubric import Rubric
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import CannotAssess, ScoreValueRule, Scoring
 from assay.judging.verdicts import Verdict, read_verdict
 from assay.registry import JudgeScorerKind, Said
+from assay.judging.vote_record import stored_votes
 from assay.scorers.common import SHARE, STAGE, TextScorer, looked_at
 from assay.spec.fields import Located, Settings, Template
 from assay.spec.project import project_folder
@@ -40,11 +44,20 @@ class JudgeSettings(Settings):
     sampling: SamplingSpec | None = None
 
     @property
-    def value(self) -> Judge:
+    def judge(self) -> Judge:
         """The judge as the panel knows it; its id is its model's name unless it has one."""
         model = str(self.model_key)
         sampling = Sampling() if self.sampling is None else self.sampling.value
         return Judge(id=str(self.id or model), model=model, weight=self.weight, sampling=sampling)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RubricItem:
+    """One row as a panel grades it: the text, the rubric for it, and what a person said of it, if anybody did."""
+
+    submission: Submission
+    rubric: Rubric
+    truth: Sequence[Verdict] | None = None
 
 
 class RubricScorer(TextScorer):
@@ -71,27 +84,30 @@ class RubricScorer(TextScorer):
     prompt: Template | None = None
     ground_truth: Template | None = None
 
+    keeps_abstentions: ClassVar[bool] = False
+    """Whether a panel that abstained leaves a score without its number, which has the votes, instead of a failure."""
+
     @field_validator("rubric")
     @classmethod
-    def _read(cls, given: Any) -> Sheet:
+    def _read(cls, given: Any) -> Rubric:
         """The rubric from the file itself, from `!include`, or from the path of a file beside this one."""
-        return given if isinstance(given, Sheet) else _sheet(given)
+        return given if isinstance(given, Rubric) else _read_rubric(given)
 
     @model_validator(mode="after")
     def _can_work(self) -> RubricScorer:
-        check_panel([judge.value for judge in self.judges])
-        _ = self.rules
+        check_panel(self.panel)
+        _ = self.config
         return self
 
     @cached_property
     def panel(self) -> tuple[Judge, ...]:
         """The judges in order."""
-        return with_twins([judge.value for judge in self.judges])
+        return with_replicas([settings.judge for settings in self.judges])
 
     @cached_property
-    def rules(self) -> Rules:
+    def config(self) -> PanelConfig:
         """How the panel works."""
-        return Rules(
+        return PanelConfig(
             aggregation=self.aggregation,
             ordinal_aggregation=self.ordinal_aggregation,
             nominal_aggregation=self.nominal_aggregation,
@@ -102,33 +118,50 @@ class RubricScorer(TextScorer):
             repeats=self.repeats,
             min_votes=self.min_votes,
             skip_failed=self.on_failed_criterion == "skip",
-            scoring=Scoring(
-                cannot_assess=self.cannot_assess,
-                partial_credit=self.partial_credit,
-                min_coverage=self.min_coverage,
-                score_value=self.score_value,
-            ),
+            few_shot=self.examples,
+            scoring=self.scoring,
         )
+
+    @property
+    def examples(self) -> FewShot | None:
+        """What judges see of earlier verdicts; files name none."""
+        return None
+
+    @property
+    def scoring(self) -> Scoring:
+        """How verdicts become a score."""
+        return Scoring(
+            cannot_assess=self.cannot_assess,
+            partial_credit=self.partial_credit,
+            min_coverage=self.min_coverage,
+            score_value=self.score_value,
+        )
+
+    @property
+    def rubrics(self) -> tuple[Rubric, ...]:
+        """Every rubric that a row may be graded by."""
+        return (self.rubric,)
+
+    def changed(self, **changes: Any) -> Self:
+        """The scorer with other settings, which are not validated."""
+        copy = self.model_copy(update=changes)
+        # a copy brings along what was computed for the original
+        for name in ("panel", "config"):
+            copy.__dict__.pop(name, None)
+        return copy
 
     def wants_seed(self) -> bool:
         """An unset seed is that of the store, so that a rerun asks the same questions."""
         return bool(self.shuffle) and self.seed is None
 
     def with_seed(self, seed: int) -> Self:
-        """The same panel with the store's seed."""
-        made = self.model_copy(update={"seed": seed})
-        # a copy brings along what was computed for the original
-        made.__dict__.pop("rules", None)
-        return made
+        """The scorer with the store's seed."""
+        return self.changed(seed=seed)
 
     def content(self) -> Mapping[str, Any]:
         """The rubric, which may stand in a file of its own."""
-        sheet: Sheet = self.rubric
-        return {
-            "criteria": [criterion.model_dump(mode="json") for criterion in sheet.criteria],
-            "sections": [section.model_dump() for section in sheet.sections],
-            "guidelines": sheet.guidelines,
-        }
+        rubric: Rubric = self.rubric
+        return rubric.content()
 
     def content_digest(self) -> str:
         """A digest of the rubric."""
@@ -138,73 +171,85 @@ class RubricScorer(TextScorer):
         """The mean score."""
         return [{"type": "mean", "field": "score", "name": "score"}]
 
+    def item(self, rows: Rows) -> RubricItem | Failure:
+        """The one row as the panel grades it, or why it cannot."""
+        text = looked_at(self, rows)
+        if text.failures:
+            return text.failures[0]
+        shown: dict[str, str | None] = {}
+        for name in ("prompt", "reference"):
+            template: Template | None = getattr(self, name)
+            column = None if template is None else texts(template, rows, stage=STAGE)
+            if column is not None and column.failures:
+                return column.failures[0]
+            shown[name] = None if column is None else column.values[0]
+        truth = self._truth(rows)
+        if isinstance(truth, Failure):
+            return truth
+        rubric: Rubric = self.rubric
+        row = rows.positions[0]
+        submission = Submission(text=text.values[0], guidelines=rubric.guidelines, row=row, **shown)
+        return RubricItem(submission=submission, rubric=rubric, truth=truth)
 
-def _sheet(given: Any) -> Sheet:
+    def _truth(self, rows: Rows) -> list[Verdict] | Failure | None:
+        """What a person said of the row, one verdict per criterion; None where the file does not say."""
+        if self.ground_truth is None:
+            return None
+        column = values(self.ground_truth, rows, stage=STAGE)
+        if column.failures:
+            return column.failures[0]
+        try:
+            entries = column.values[0]
+            entries = orjson.loads(entries) if isinstance(entries, str) else entries
+            return [
+                read_verdict(criterion, entry) for criterion, entry in zip(self.rubric.criteria, entries, strict=True)
+            ]
+        except (ValueError, TypeError) as error:
+            return Failure(stage=STAGE, kind="parse", detail=f"the ground truth does not fit the rubric: {error}")
+
+
+def _read_rubric(given: Any) -> Rubric:
     if not isinstance(given, str):
-        return sheet_of(given)
+        return Rubric.from_dict(given)
     place = given.place if isinstance(given, Located) else None
     if "\n" in given or given.lstrip().startswith(("[", "{")):
-        return sheet_from_text(str(given), place.file if place is not None else "rubric")
+        return Rubric.from_text(str(given), place.file if place is not None else "rubric")
     folder = Path(place.file).parent if place is not None else Path()
     path = folder / given
     root = project_folder(folder / "task")
     if not path.resolve().is_relative_to(root.resolve()):
         raise SpecError(f'"{given}" leads out of the project folder {root}; `$ref` with --allow-outside permits it')
-    return sheet_from_file(path)
+    return Rubric.from_file(path)
 
 
 async def judge_by_rubric(settings: RubricScorer, rows: Rows, ask: Ask) -> Score | Failure:
-    """The panel's score of the one row, with a number and a label a criterion."""
-    sheet: Sheet = settings.rubric
-    text = looked_at(settings, rows)
-    if text.failures:
-        return text.failures[0]
-    beside: dict[str, str | None] = {}
-    for name in ("prompt", "reference"):
-        template: Template | None = getattr(settings, name)
-        column = None if template is None else texts(template, rows, stage=STAGE)
-        if column is not None and column.failures:
-            return column.failures[0]
-        beside[name] = None if column is None else column.values[0]
-    truth = _truth(settings, rows)
-    if isinstance(truth, Failure):
-        return truth
-    submission = Submission(text=text.values[0], guidelines=sheet.guidelines, row=rows.positions[0], **beside)
-    report = await grade(ask, sheet, submission, settings.panel, settings.rules)
-    outcome = outcome_of(report, sheet, settings.type)
-    if isinstance(outcome, Failure) or truth is None:
+    """The panel's score of the one row, with a number and a label per criterion."""
+    item = settings.item(rows)
+    if isinstance(item, Failure):
+        return item
+    report = await grade(ask, item.rubric, item.submission, settings.panel, settings.config)
+    outcome = outcome_of(report, item.rubric, settings.type, keep_abstained=settings.keeps_abstentions)
+    if isinstance(outcome, Failure) or item.truth is None:
         return outcome
-    return beside_truth(outcome, sheet, truth, settings.rules.scoring)
-
-
-def _truth(settings: RubricScorer, rows: Rows) -> list[Verdict] | Failure | None:
-    """What a person said of the sample, a verdict a criterion; None where the file does not say."""
-    if settings.ground_truth is None:
-        return None
-    column = values(settings.ground_truth, rows, stage=STAGE)
-    if column.failures:
-        return column.failures[0]
-    sheet: Sheet = settings.rubric
-    try:
-        given = column.values[0]
-        given = orjson.loads(given) if isinstance(given, str) else given
-        return [read_verdict(criterion, entry) for criterion, entry in zip(sheet.criteria, given, strict=True)]
-    except (ValueError, TypeError) as error:
-        return Failure(stage=STAGE, kind="parse", detail=f"the ground truth does not fit the rubric: {error}")
+    words = words_in(item.submission.text)
+    return beside_truth(outcome, item.rubric, item.truth, settings.config.scoring, words=words)
 
 
 def _panel_detail(settings: RubricScorer, said: Iterable[Said]) -> Mapping[str, Any] | None:
-    """How many verdicts a tie decided, votes that could not be had, and weights that change nothing."""
+    """How many verdicts a tie decided, missing votes, and weights that change nothing."""
     kept = [metadata for _, metadata, _ in said if metadata is not None]
     verdicts = sum(len(metadata.get("votes", {})) for metadata in kept)
     ties = sum(len(metadata.get("decided_by_tie", ())) for metadata in kept)
     detail: dict[str, Any] = {}
-    attended = attendance_in(kept)
-    notes = missing(attended) + weight_notes(settings.panel, settings.rubric, settings.rules)
-    if any(found.failed for found in attended.values()):
+    counts = count_votes(stored_votes(kept))
+    notes = missing_notes(counts)
+    notes += dict.fromkeys(
+        note for rubric in settings.rubrics for note in weight_notes(settings.panel, rubric, settings.config)
+    )
+    if any(count.missing for count in counts.values()):
         detail["judges"] = {
-            judge: {"n_votes": found.asked, "n_missing": found.failed, "missing": dict(found.kinds)}
-            for judge, found in attended.items()
+            judge: {"n_votes": count.asked, "n_missing": count.missing, "missing": dict(count.kinds)}
+            for judge, count in counts.items()
         }
     if ties:
         continuous = mean_of([metadata.get("continuous_score") for metadata in kept])

@@ -22,7 +22,7 @@ Votes = Mapping[str, Sequence[Mapping[str, Any]]]
 
 _BINARY = "verdict"
 """The entry in which a vote on a binary criterion has its label; others have `selected_label`."""
-_COLUMNS = {"judge_id", "repeat", "backwards", "selected_index", "selected_label", "value", "reason", "error", "weight"}
+_COLUMNS = {"judge_id", "repeat", "reversed_order", "backwards", "selected_index", "selected_label", "value", "reason", "error", "weight"}
 _WIDTH = len(votes.columns)
 
 
@@ -54,13 +54,15 @@ def vote_rows(score_id: int, cast: Votes) -> Iterator[tuple[Any, ...]]:
     for criterion, on_criterion in cast.items():
         for vote in on_criterion:
             label = vote.get(_BINARY, vote.get("selected_label"))
+            # votes that were written before the field had its name today
+            reversed_order = vote.get("reversed_order", vote.get("backwards"))
             yield (
                 score_id,
                 ordinal,
                 criterion,
                 vote["judge_id"],
                 vote.get("repeat"),
-                None if vote.get("backwards") is None else int(vote["backwards"]),
+                None if reversed_order is None else int(reversed_order),
                 vote.get("selected_index"),
                 label,
                 vote.get("value"),
@@ -101,7 +103,7 @@ def _vote(row: Any) -> dict[str, Any]:
         vote |= {"selected_index": row.option, "selected_label": row.label, "value": row.value}
     reversed_order = None if row.reversed is None else bool(row.reversed)
     vote |= {"reason": row.reason, "error": row.error, "weight": row.weight}
-    vote |= {"backwards": reversed_order, "repeat": row.repeat}
+    vote |= {"reversed_order": reversed_order, "repeat": row.repeat}
     return {name: value for name, value in {**vote, **extra}.items() if value is not None or name in extra}
 
 

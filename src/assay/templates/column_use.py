@@ -28,7 +28,7 @@ def surely_read(source: str) -> Iterator[tuple[str, int]]:
             yield name, node.lineno
 
 
-def names_read(source: str) -> set[str]:
+def names_used(source: str) -> set[str]:
     """The variables that the template expects from outside, without those it may do without."""
     from jinja2 import meta
 

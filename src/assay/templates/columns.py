@@ -56,9 +56,9 @@ def names_read(template: str) -> frozenset[str]:
         return frozenset({"sample"})
     if shape(source) is not None or has_placeholder(source) or check_syntax(source) is not None:
         return frozenset()
-    from assay.templates import column_use as reads
+    from assay.templates.column_use import names_used
 
-    return frozenset(reads.names_read(source))
+    return frozenset(names_used(source))
 
 
 @lru_cache(maxsize=4096)

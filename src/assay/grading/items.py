@@ -1,0 +1,51 @@
+"""One submission to grade, with what people said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.errors import SpecError
+from assay.judging.criteria import CriterionVerdict
+from assay.judging.rubric import Rubric
+from assay.judging.verdicts import MultiChoiceVerdict, read_verdict
+
+Truth = CriterionVerdict | str
+GroundTruth = tuple[Truth, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DataItem:
+    """A submission; its own rubric, prompt and reference win over those of the dataset.
+
+    `ground_truth` has one entry per criterion, and `reasons` may say why, one entry or None per criterion; `annotators`
+    holds verdicts of several people, by name.
+    """
+
+    submission: str
+    description: str = ""
+    ground_truth: GroundTruth | None = None
+    rubric: Rubric | None = None
+    prompt: str | None = None
+    reference_submission: str | None = None
+    annotators: Mapping[str, GroundTruth] | None = None
+    reasons: tuple[str | None, ...] | None = None
+
+
+def read_truth(given: Sequence[object], rubric: Rubric) -> GroundTruth:
+    """What a person said of each criterion, in the rubric's own words; a SpecError names the one that does not fit."""
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise SpecError(f"the ground truth is a list with one entry per criterion, not {type(given).__name__}")
+    if len(given) != len(rubric):
+        raise SpecError(f"the rubric has {len(rubric)} criteria, but the ground truth has {len(given)} entries")
+    made: list[Truth] = []
+    for name, criterion, entry in zip(rubric.names, rubric.criteria, given, strict=True):
+        try:
+            verdict = read_verdict(criterion, entry)
+        except ValueError as error:
+            raise SpecError(f'ground truth of "{name}": {error}') from None
+        if isinstance(verdict, MultiChoiceVerdict):
+            made.append(verdict.selected_label or CriterionVerdict.CANNOT_ASSESS)
+        else:
+            made.append(verdict)
+    return tuple(made)

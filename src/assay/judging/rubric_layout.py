@@ -1,0 +1,151 @@
+"""The layouts in which people write a rubric, read into criteria, sections and guidelines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.errors import Place, Problem
+from assay.judging.criteria import Criterion
+from assay.judging.total import Section
+from assay.spec.document import Document, Steps
+from assay.spec.fields import Located
+from assay.spec.locate import Checker
+from assay.spec.messages import described
+from assay.spec.nearest import nearest
+
+_LAYOUT = "a list of criteria, or a mapping with criteria, sections or rubric"
+_TOP = ("criteria", "sections", "rubric", "guidelines", "name", "description")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere(Document):
+    """Values that are not a YAML file of their own; `locate` finds the place of one, if it has any."""
+
+    locate: Callable[[Steps], Place | None] = field(repr=False)
+
+    def problem(self, message: str, steps: Steps, suggestion: str | None = None, *, key: bool = False) -> Problem:
+        """A problem with the value at `steps`, by its place or, failing that, by the way to it."""
+        place = self.locate(steps)
+        if place is None and steps:
+            message = f"{_way(steps)}: {message}"
+        return Problem(message=message, place=place, suggestion=suggestion)
+
+
+class LayoutReader:
+    """Goes through a rubric in any layout and collects its criteria."""
+
+    def __init__(self, checker: Checker) -> None:
+        self._checker = checker
+        self.criteria: list[Criterion] = []
+        self.sections: list[Section] = []
+        self.guidelines: str | None = None
+
+    def layout(self, data: Any, steps: Steps) -> None:
+        if isinstance(data, list | tuple):
+            self._entries(data, steps)
+            return
+        if not isinstance(data, Mapping):
+            self._checker.report(f"expected {_LAYOUT}, got {described(data)}", steps)
+            return
+        self._known(data, _TOP, steps, "the rubric")
+        self._guidelines(data, steps)
+        inside = [name for name in ("criteria", "sections", "rubric") if name in data]
+        if not inside and any(nearest(str(name), _TOP) for name in data if name not in _TOP):
+            return
+        if len(inside) != 1:
+            both = f"; it has {' and '.join(inside)}" if inside else ""
+            self._checker.report(f"a rubric is {_LAYOUT}{both}", steps)
+            return
+        (name,) = inside
+        if name == "rubric" and isinstance(data[name], Mapping) and "rubric" not in data[name]:
+            self.layout(data[name], (*steps, name))
+        elif isinstance(data[name], list | tuple):
+            self._entries(data[name], (*steps, name), only_sections=name == "sections")
+        else:
+            self._checker.report(f"{name}: expected a list, got {described(data[name])}", (*steps, name))
+
+    def _guidelines(self, data: Mapping[str, Any], steps: Steps) -> None:
+        given = data.get("guidelines")
+        if given is None:
+            return
+        if not isinstance(given, str):
+            self._checker.report(f"guidelines: expected text, got {described(given)}", (*steps, "guidelines"))
+        elif self.guidelines is not None:
+            message = "the guidelines stand beside and inside the rubric; say them once"
+            self._checker.report(message, (*steps, "guidelines"), key=True)
+        else:
+            self.guidelines = str(given)
+
+    def _entries(self, entries: Sequence[Any], steps: Steps, *, only_sections: bool = False) -> None:
+        for place, entry in enumerate(entries):
+            at = (*steps, place)
+            if isinstance(entry, Mapping) and ("criteria" in entry or only_sections):
+                self._section(entry, at)
+            else:
+                self._criterion(entry, at)
+
+    def _section(self, entry: Mapping[str, Any], steps: Steps) -> None:
+        self._known(entry, ("name", "criteria"), steps, "the section")
+        name, criteria = entry.get("name"), entry.get("criteria")
+        if not isinstance(name, str) or not name.strip():
+            self._checker.report('a section has a "name" and its "criteria"', steps)
+            return
+        if not isinstance(criteria, list | tuple) or not criteria:
+            self._checker.report(f'the section "{name}" has no list of criteria', steps)
+            return
+        if any(section.name == name for section in self.sections):
+            self._checker.report(f'there is already a section "{name}"', (*steps, "name"))
+            return
+        start = len(self.criteria)
+        for place, criterion in enumerate(criteria):
+            at = (*steps, "criteria", place)
+            if isinstance(criterion, Mapping) and "criteria" in criterion:
+                self._checker.report("a section cannot stand in a section", at)
+            else:
+                self._criterion(criterion, at)
+        self.sections.append(Section(name=str(name), start=start, stop=len(self.criteria)))
+
+    def _criterion(self, entry: Any, steps: Steps) -> None:
+        if isinstance(entry, Criterion):
+            self.criteria.append(entry)
+            return
+        if not isinstance(entry, Mapping):
+            message = f"expected a criterion, such as {{requirement: ...}}, got {described(entry)}"
+            self._checker.report(message, steps)
+            return
+        made = self._checker.validated(Criterion, dict(entry), steps, "the criterion")
+        if made is not None:
+            self.criteria.append(made)
+
+    def _known(self, entry: Mapping[str, Any], known: tuple[str, ...], steps: Steps, what: str) -> None:
+        for name in entry:
+            if name not in known:
+                message = f'unknown field "{name}" in {what}'
+                self._checker.report(message, (*steps, name), nearest(str(name), known), key=True)
+
+
+def _way(steps: Steps) -> str:
+    """`criteria[2].weight`: how a program would reach a value."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+    return text.removeprefix(".")
+
+
+def nearest_place(data: Any, steps: Steps) -> Place | None:
+    """The place of the value, or of the first text that stands with it and remembers its own."""
+    values = [data]
+    for step in steps:
+        holder = values[-1]
+        try:
+            values.append(holder[step])
+        except (KeyError, IndexError, TypeError):
+            break
+    return next((place for place in map(_first_place, reversed(values)) if place is not None), None)
+
+
+def _first_place(value: Any) -> Place | None:
+    if isinstance(value, Located):
+        return value.place
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return next((place for place in map(_first_place, inside) if place is not None), None)

@@ -1,0 +1,46 @@
+"""A vote as a run stores it, in the metadata of a score: written here, read here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote, Vote
+
+VoteRecord = Mapping[str, Any]
+"""The fields of a vote that differ from their defaults. Only votes on criteria without options have a `verdict`."""
+
+
+def vote_record(vote: Vote) -> VoteRecord:
+    """The vote as a run stores it.
+
+    >>> vote_record(JudgeVote(judge_id="a", verdict="MET"))
+    {'judge_id': 'a', 'verdict': 'MET'}
+    """
+    return vote.model_dump(mode="json", exclude_defaults=True)
+
+
+def vote_from(record: VoteRecord) -> Vote:
+    """The vote that a run stored, under whatever names its fields had then.
+
+    >>> vote_from({"judge_id": "a", "selected_index": 1, "backwards": True}).reversed_order
+    True
+    """
+    vote: Vote = (JudgeVote if "verdict" in record else MultiChoiceJudgeVote).model_validate(record, strict=False)
+    return vote
+
+
+def call_of_record(record: VoteRecord) -> tuple[int, bool]:
+    """Which call a stored vote answers, as `call_of` says it of a vote; the first call of a judge comes first.
+
+    >>> call_of_record({"judge_id": "a", "selected_index": 1, "backwards": True})
+    (0, True)
+    """
+    return int(record.get("repeat", 0)), bool(record.get("reversed_order", record.get("backwards", False)))
+
+
+def stored_votes(metadata: Iterable[Mapping[str, Any]]) -> Iterator[VoteRecord]:
+    """Every vote in the metadata of some scores, criterion by criterion."""
+    for entry in metadata:
+        for records in entry.get("votes", {}).values():
+            yield from records

@@ -395,15 +395,14 @@ def test_a_graded_run_is_a_run_of_the_rubric_scorer():
     store = runs_store()
     try:
         record = runs.find(store, "latest")
-        spec = json.loads(record.spec)
     finally:
         store.close()
     assert record.id == result.run
-    assert (spec["kind"], spec["scorers"]) == ("grade", ["rubric"])
-    (scorer,) = spec["task"]["definition"]["scorers"]
-    assert (scorer["type"], [judge["id"] for judge in scorer["judges"]]) == ("rubric", ["a"])
-    assert scorer["metrics"] == [{"type": "mean", "field": "score", "name": "score"}]
-    assert [len(rubric) for rubric in stored_rubrics(spec["sheets"]["rubric"])] == [5, 1]
+    (scorer,) = record.spec.scorers
+    assert (record.kind, scorer.key, scorer.type) == ("grade", "rubric", "rubric")
+    assert [judge["id"] for judge in scorer.settings["judges"]] == ["a"]
+    assert [(metric.type, metric.settings["field"]) for metric in scorer.metrics] == [("mean", "score")]
+    assert [len(rubric) for content in scorer.rubrics for rubric in stored_rubrics(content)] == [5, 1]
 
 
 def test_a_graded_run_is_compared_by_the_range_that_its_scorer_declares():

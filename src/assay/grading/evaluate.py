@@ -7,8 +7,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Literal, cast
 
-import orjson
-
 from assay.builtin import registry
 from assay.errors import SpecError
 from assay.grading.config import EvalConfig
@@ -33,7 +31,6 @@ from assay.spec.in_memory import task_in_memory
 from assay.store import runs
 from assay.store.decoder import Sample, read_samples
 from assay.store.store import Store, default_location, open_store
-
 
 
 class EvalRunner:

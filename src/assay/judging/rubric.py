@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from assay.errors import SpecError
-from assay.models.event_loop import run_to_end
 from assay.judging.criteria import Criterion
 from assay.judging.length import LengthPenalty, words_in
 from assay.judging.reports import EnsembleEvaluationReport
 from assay.judging.rubric_layout import Elsewhere, LayoutReader, nearest_place
 from assay.judging.total import CannotAssess, RubricScore, ScoreValueRule, Scoring, Section, total
+from assay.models.event_loop import run_to_end
 from assay.spec.document import Document, Steps
 from assay.spec.load import document_of, read_document
 from assay.spec.locate import Checker
@@ -205,7 +205,7 @@ class Rubric:
         row: int = 0,
     ) -> EnsembleEvaluationReport:
         """Let a panel of judges grade one submission, in a program without an event loop."""
-        
+
         return run_to_end(self.grade(to_grade, grader, query, reference_submission, row=row))
 
 

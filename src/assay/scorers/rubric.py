@@ -25,8 +25,8 @@ from assay.judging.rubric import Rubric
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import CannotAssess, ScoreValueRule, Scoring
 from assay.judging.verdicts import Verdict, read_verdict
-from assay.registry import JudgeScorerKind, Said
 from assay.judging.vote_record import stored_votes
+from assay.registry import JudgeScorerKind, Said
 from assay.scorers.common import SHARE, STAGE, TextScorer, looked_at
 from assay.spec.fields import Located, Settings, Template
 from assay.spec.project import project_folder

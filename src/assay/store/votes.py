@@ -22,7 +22,18 @@ Votes = Mapping[str, Sequence[Mapping[str, Any]]]
 
 _BINARY = "verdict"
 """The entry in which a vote on a binary criterion has its label; others have `selected_label`."""
-_COLUMNS = {"judge_id", "repeat", "reversed_order", "backwards", "selected_index", "selected_label", "value", "reason", "error", "weight"}
+_COLUMNS = {
+    "judge_id",
+    "repeat",
+    "reversed_order",
+    "backwards",
+    "selected_index",
+    "selected_label",
+    "value",
+    "reason",
+    "error",
+    "weight",
+}
 _WIDTH = len(votes.columns)
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 from dataclasses import fields, replace
+from pathlib import Path
 
 import pytest
 
@@ -97,3 +99,28 @@ def test_an_address_from_a_variable_is_kept_by_name_and_still_tells_servers_apar
     assert one["endpoint"].startswith("$WHERE ")
     assert "one.internal" not in one["endpoint"]
     assert one != two
+
+
+FIXTURES = Path(__file__).parents[1] / "store" / "fixtures" / "0003" / "call_keys.json"
+KEYS = json.loads(FIXTURES.read_text(encoding="utf-8"))
+
+
+def _request(entry):
+    fields = dict(entry)
+    sampling = dict(fields.pop("sampling", {}))
+    if sampling.get("stop") is not None:
+        sampling["stop"] = tuple(sampling["stop"])
+    return Request(messages=tuple(fields.pop("messages", ())), sampling=Sampling(**sampling), **fields)
+
+
+@pytest.mark.parametrize("entry", KEYS["requests"], ids=range(len(KEYS["requests"])))
+def test_keys_of_replies_that_were_paid_for_at_schema_0003_stay_valid(entry):
+    content = canonical(_request(entry["request"]))
+    assert content.hex() == entry["canonical"]
+    prefixes = [bytes.fromhex(KEYS["prefixes"][place]["prefix"]) for place in (0, -1)]
+    assert [call_key(prefix, content).hex() for prefix in prefixes] == entry["keys"]
+
+
+def test_prefixes_of_endpoints_stay_valid():
+    for entry in KEYS["prefixes"]:
+        assert endpoint_prefix(entry["identity"], entry["salt"]).hex() == entry["prefix"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -20,14 +20,58 @@ def endpoint_prefix(identity: Mapping[str, Any], salt: str = "") -> bytes:
     return orjson.dumps({**identity, "salt": salt} if salt else identity, option=orjson.OPT_SORT_KEYS)
 
 
+@dataclass(slots=True)
+class _Sampling:
+    """The sampling of a request as keys have it, in the order of their bytes."""
+
+    temperature: float | None
+    top_p: float | None
+    max_tokens: int | None
+    seed: int | None
+    stop: tuple[str, ...] | None
+    reasoning_effort: str | None
+
+
+@dataclass(slots=True)
+class _Content:
+    """The content of a request as keys have it: the names and the order of these fields are the bytes.
+
+    Replies that were paid for lie under keys of this form. A field that a request gains later joins only where it is
+    not at its default, so that every older key stays valid.
+    """
+
+    messages: tuple[Mapping[str, Any], ...]
+    sampling: _Sampling
+    schema: Mapping[str, Any] | None
+    purpose: str
+    repeat: int
+    occurrence: int
+    body: Any
+
+
 def canonical(request: Request) -> bytes:
     """The request as bytes that are the same for the same content, whatever the order of its keys.
 
     The occurrence joins only when the model answers at random: at temperature 0 the same question has one answer.
     """
-    if request.occurrence and request.sampling.temperature == 0:
-        request = replace(request, occurrence=0)
-    return orjson.dumps(request, option=orjson.OPT_SORT_KEYS)
+    sampling = request.sampling
+    content = _Content(
+        request.messages,
+        _Sampling(
+            sampling.temperature,
+            sampling.top_p,
+            sampling.max_tokens,
+            sampling.seed,
+            sampling.stop,
+            sampling.reasoning_effort,
+        ),
+        request.schema,
+        request.purpose,
+        request.repeat,
+        0 if sampling.temperature == 0 else request.occurrence,
+        request.body,
+    )
+    return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
 
 
 def call_key(prefix: bytes, content: bytes) -> bytes:

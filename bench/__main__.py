@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import bootstrap, code, live, recorded, rubric, startup
+from bench import bootstrap, code, instructions, live, recorded, rubric, startup
 
 PARTS = {
     "startup": startup.measure,
@@ -13,6 +13,7 @@ PARTS = {
     "rubric": rubric.measure,
     "bootstrap": bootstrap.measure,
     "code": code.measure,
+    "instructions": instructions.measure,
 }
 
 

@@ -38,8 +38,8 @@ def test_unique_ids_pass_through_unchanged():
 
 def test_hashes_of_many_batches_are_all_remembered():
     seen = SeenHashes()
-    assert not any(seen.has_any([f"{i}-{j}" for j in range(i + 1)]) for i in range(60))
-    assert all(seen.has_any([f"{i}-{i}"]) for i in range(60))
+    assert not any(seen.add_all([f"{i}-{j}" for j in range(i + 1)]) for i in range(60))
+    assert all(seen.add_all([f"{i}-{i}"]) for i in range(60))
 
 
 def test_equal_hashes_of_different_ids_are_no_duplicates(monkeypatch):
@@ -48,5 +48,5 @@ def test_equal_hashes_of_different_ids_are_no_duplicates(monkeypatch):
 
 
 def test_indices_are_not_checked(monkeypatch):
-    monkeypatch.setattr(SeenHashes, "has_any", lambda self, ids: pytest.fail("checked"))
+    monkeypatch.setattr(SeenHashes, "add_all", lambda self, ids: pytest.fail("checked"))
     assert [b.ids for b in with_unique_ids(lambda: [batch_of(0, [{"q": 1}], "x")])] == [["0"]]

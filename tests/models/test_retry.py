@@ -81,9 +81,9 @@ def test_retries_of_the_whole_run_never_pass_the_budget(head_start, calls):
 
 def test_a_spent_budget_recovers_with_new_calls():
     budget = RetryBudget(1)
-    assert [budget.take() for _ in range(5)] == [True, False, False, False, False]
+    assert [budget.consume() for _ in range(5)] == [True, False, False, False, False]
     budget.call_started()
-    assert budget.take()
+    assert budget.consume()
 
 
 def test_the_wait_that_the_server_asks_for_is_kept():

@@ -20,7 +20,7 @@ class SeenHashes:
     def __init__(self) -> None:
         self._runs: list[NDArray[np.int64]] = []
 
-    def has_any(self, ids: list[str]) -> bool:
+    def add_all(self, ids: list[str]) -> bool:
         """Take the ids; whether one of their hashes was there before, or comes twice among them."""
         import numpy as np
 
@@ -43,7 +43,7 @@ def with_unique_ids(read: Callable[[], Iterable[Batch]], named: Located | None =
     """
     seen = SeenHashes()
     for batch in read():
-        if "sample_id" in batch.samples[0] and seen.has_any(batch.ids):
+        if "sample_id" in batch.samples[0] and seen.add_all(batch.ids):
             _compare_ids(read, batch.start + len(batch), named)
         yield batch
 

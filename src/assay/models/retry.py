@@ -35,7 +35,7 @@ class RetryBudget:
     def call_started(self) -> None:
         self._left += 1
 
-    def take(self) -> bool:
+    def consume(self) -> bool:
         """May one more retry be made?"""
         if self._left <= 0:
             return False
@@ -108,7 +108,7 @@ class Retrying:
             if error.retry_after_s > policy.longest_retry_after_s:
                 return False
             wait_s += error.retry_after_s
-        if not self._budget.take():
+        if not self._budget.consume():
             return False
         reason = str(error.status) if error.status is not None else error.failure.kind
         loop = asyncio.get_running_loop()

@@ -9,12 +9,12 @@ from dataclasses import replace
 import orjson
 from sqlalchemy import Connection
 
-from assay.runner.encode import RowEncoder
 from assay.runner.scoring import Scored, Solved, without
 from assay.store import runs
 from assay.store import sample_rows as evidence
 from assay.store.calls import write_calls
 from assay.store.row_address import pack
+from assay.store.row_encoder import RowEncoder
 from assay.store.store import Store
 from assay.store.votes import VOTES, Votes, is_votes, write_votes
 from assay.types import PaidCall, Rows, ScoreColumns

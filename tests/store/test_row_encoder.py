@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.runner.encode import MEMO_SIZE, RowEncoder
+from assay.store.row_encoder import MEMO_SIZE, RowEncoder
 
 VALUE = st.one_of(
     st.none(),

@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.live import TASK, server
 from bench.measure import Line
 
-SIZES = 100, 500
+SIZES = 200, 1_000
 RECORDED = """
 key: bench
 display_name: bench
@@ -32,7 +32,7 @@ def measure() -> Iterator[Line]:
     with tempfile.TemporaryDirectory() as scratch, server("--body", "mcq") as url:
         counts = [_count(_project(Path(scratch), "live", TASK, n), url) for n in SIZES]
     yield _line("instructions per model call of a whole assay run", counts, SIZES)
-    sizes = SIZES[0] * 100, SIZES[1] * 100
+    sizes = SIZES[0] * 50, SIZES[1] * 50
     with tempfile.TemporaryDirectory() as scratch:
         counts = [_count(_project(Path(scratch), "recorded", RECORDED, n), None) for n in sizes]
     yield _line("instructions per recorded row of a whole assay run", counts, sizes)
@@ -56,12 +56,14 @@ def _project(folder: Path, name: str, task: str, n: int) -> Path:
 
 
 def _count(project: Path, url: str | None) -> int:
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-    command += [sys.executable, "-m", "assay", "run", "task.yaml", "-q"]
+    command = [sys.executable, "-m", "assay", "run", "task.yaml", "-q", "--fresh"]
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": ""}
     if url is not None:
         command += ["--model", "openai/stub", "--max-concurrency", "10"]
         environment |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "x"}
+    # once without counting: modules are compiled when they are first imported
+    subprocess.run([*command, "--limit", "5"], cwd=project, env=environment, capture_output=True, check=True)
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *command]
     done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=True)
     collected = re.search(r"Collected : (\d+)", done.stderr)
     assert collected is not None, done.stderr

@@ -148,7 +148,8 @@ def says_yes(messages, **_):
 
 plain = assay.run("task.yaml", model=says_yes)
 awaited = await assay.arun("task.yaml", model=says_yes)
-grader = CriterionGrader(llm_config=LLMConfig(lambda messages, **_: '{"explanation": "So.", "criterion_status": "MET"}'))
+verdict = '{"explanation": "So.", "criterion_status": "MET"}'
+grader = CriterionGrader(llm_config=LLMConfig(lambda messages, **_: verdict))
 graded = Rubric.from_dict([{"requirement": "Is polite."}]).grade_sync("Please.", grader)
 print(plain.metrics["accuracy"].value, awaited.metrics["accuracy"].value, graded.score)
 """

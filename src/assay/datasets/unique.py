@@ -21,7 +21,7 @@ class SeenHashes:
         self._runs: list[NDArray[np.int64]] = []
 
     def add_all(self, ids: list[str]) -> bool:
-        """Take the ids; whether one of their hashes was there before, or comes twice among them."""
+        """Add the ids; True if one of their hashes was there before, or comes twice among them."""
         import numpy as np
 
         new = np.sort(np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids)))

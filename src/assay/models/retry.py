@@ -36,7 +36,7 @@ class RetryBudget:
         self._left += 1
 
     def consume(self) -> bool:
-        """May one more retry be made?"""
+        """Use up one retry of the budget; False when none is left."""
         if self._left <= 0:
             return False
         self._left -= 1

@@ -64,7 +64,7 @@ class EvalRunner:
         return await asyncio.to_thread(self.run_sync)
 
     def run_sync(self) -> EvalResult:
-        """Grade every item that is not graded yet, in a program without an event loop."""
+        """Grade every item that is not graded yet, and wait for the result; works inside a running event loop too."""
         location = self._config.store or default_location(here())
         store = open_store(location)
         try:
@@ -176,7 +176,7 @@ def evaluate_sync(
     store: str | None = None,
     listener: Listener = silent,
 ) -> EvalResult:
-    """Grade a dataset, in a program without an event loop."""
+    """Grade a dataset and wait for the result; works inside a running event loop too."""
     made = config or EvalConfig(experiment_name=experiment_name, store=store)
     return EvalRunner(dataset, grader, made, listener=listener).run_sync()
 

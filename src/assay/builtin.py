@@ -14,6 +14,7 @@ from assay.datasets.kinds import KINDS as SOURCES
 from assay.datasets.synthesizers import KINDS as SYNTHESIZERS
 from assay.errors import SpecError
 from assay.metrics.kinds import KINDS as METRICS
+from assay.plugin_code import installed_digest, source_digest
 from assay.registry import BaseKind, Registry
 from assay.scorers.kinds import KINDS as SCORERS
 from assay.solvers.kinds import KINDS as SOLVERS
@@ -41,12 +42,15 @@ def add_plugins(known: Registry) -> None:
     for point in entry_points(group=PLUGINS):
         # a plug-in is foreign code: whatever it raises is reported under its name
         try:
-            _take(known, point.load())
+            plugin = point.load()
+            code = None if point.dist is None else installed_digest(point.dist)
+            _take(known, plugin, code or source_digest(sys.modules[point.module]))
         except Exception as error:
             raise SpecError(f'the plug-in "{point.name}" ({point.value}) could not be loaded: {error}') from error
     for name in filter(None, os.environ.get(NAMED, "").split(",")):
         try:
-            _take(known, _imported(name))
+            module = _imported(name)
+            _take(known, module, source_digest(module))
         except Exception as error:
             raise SpecError(f'the plug-in "{name}" could not be loaded: {error}') from error
 
@@ -59,7 +63,15 @@ def _imported(name: str) -> ModuleType:
     return import_module(name)
 
 
-def _take(known: Registry, plugin: Any) -> None:
+def _take(known: Registry, plugin: Any, code: str) -> None:
+    """Add what a plug-in offers, and note the digest of its code with every kind that it adds."""
+    before = [set(table) for table in known.tables]
+    _add(known, plugin)
+    for table, names in zip(known.tables, before, strict=True):
+        table.mark([name for name in table if name not in names], code)
+
+
+def _add(known: Registry, plugin: Any) -> None:
     """Add what a plug-in offers: a function `register`, or the kinds that stand in its module."""
     if isinstance(plugin, BaseKind):
         known.add(plugin)

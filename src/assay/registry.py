@@ -94,9 +94,13 @@ class InSandbox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseKind:
-    """What every kind has: the settings class whose `type` files name it by."""
+    """What every kind has: the settings class whose `type` files name it by.
+
+    `code` is the digest of the plug-in that a kind comes from; None for what ships.
+    """
 
     settings: type[BaseModel]
+    code: str | None = None
     sort: ClassVar[str]
     asks_model: ClassVar[bool] = False
 
@@ -344,6 +348,11 @@ class KindTable(Mapping[str, K], Generic[K]):
             for kind in kinds:
                 self.add(kind)
 
+    def mark(self, names: Iterable[str], code: str) -> None:
+        """Note the digest of the code that these kinds come from."""
+        for name in names:
+            self._kinds[name] = replace(self[name], code=code)
+
     def _put(self, name: str, kind: K | LazyKinds[K]) -> None:
         if name in self._kinds:
             raise SpecError(f'there is already a {self.sort} named "{name}"')
@@ -374,7 +383,11 @@ class Registry:
     sources: KindTable[SourceKind] = field(default_factory=lambda: KindTable(SourceKind))
     synthesizers: KindTable[SynthesizerKind] = field(default_factory=lambda: KindTable(SynthesizerKind))
 
+    @property
+    def tables(self) -> tuple[KindTable[Any], ...]:
+        """Every table, one per sort of kind."""
+        return (self.scorers, self.metrics, self.solvers, self.sources, self.synthesizers)
+
     def add(self, kind: BaseKind) -> None:
         """Add a kind to the table of its sort."""
-        tables: tuple[KindTable[Any], ...] = (self.scorers, self.metrics, self.solvers, self.sources, self.synthesizers)
-        next(table for table in tables if table.sort == kind.sort).add(kind)
+        next(table for table in self.tables if table.sort == kind.sort).add(kind)

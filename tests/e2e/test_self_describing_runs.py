@@ -119,3 +119,18 @@ def test_a_stored_run_says_what_it_was_made_of(texts):
     assert spec.provenance.task_text == (texts.folder / "task.yaml").read_text(encoding="utf-8")
     assert "numpy" in spec.provenance.packages
     assert json.loads(json.dumps(spec.dataset.source))["type"] == "local"
+
+
+@pytest.mark.parametrize("edited", ["mine.py", "helper.py"])
+def test_an_edited_plug_in_or_its_helper_scores_anew(texts, edited):
+    texts.write("helper.py", "WANTED = '3'\n")
+    texts.write("mine.py", PLUGIN.replace("import assay", "import assay, helper").replace('"3"', "helper.WANTED"))
+    texts.write("plug.yaml", TASK.format(key="plug", scorer="{type: third}"))
+    arguments = ("run", "plug.yaml", "--plugin", "mine", "--json")
+    first, again = texts.assay(*arguments).json, texts.assay(*arguments).json
+    assert (first["n_cached"], again["n_cached"]) == (0, 6), "as it was, it is reused"
+    old = (texts.folder / edited).read_text(encoding="utf-8")
+    texts.write(edited, old.replace("float(", "1 - float(") if edited == "mine.py" else "WANTED = 'Text'\n")
+    changed = texts.assay(*arguments).json
+    assert changed["n_cached"] == 0
+    assert changed["scorers"][0]["metrics"][0]["values"] != first["scorers"][0]["metrics"][0]["values"]

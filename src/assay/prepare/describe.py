@@ -47,11 +47,17 @@ def _stored_scorer(scorer: LoadedScorer, node: Mapping[str, Any]) -> StoredScore
         ranges=dict(kind.ranges),
         fields=None if kind.values is None else (*kind.values, *kind.metadata),
         metrics=tuple(
-            StoredMetric(key=metric.key, type=metric.kind.name, settings={**defaults(metric.kind.settings), **entry})
+            StoredMetric(
+                key=metric.key,
+                type=metric.kind.name,
+                settings={**defaults(metric.kind.settings), **entry},
+                code=metric.kind.code,
+            )
             for metric, entry in zip(scorer.metrics, written, strict=True)
         ),
         rubrics=() if content is None else (content,),
         content=scorer.settings.content_digest(),
+        code=kind.code,
     )
 
 

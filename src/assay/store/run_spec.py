@@ -36,6 +36,7 @@ class StoredMetric:
     key: str
     type: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    code: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,7 @@ class StoredScorer:
 
     `ranges` holds the least and greatest value of a field, `fields` the score fields that the scorer declares (None
     when they are known only afterwards). `rubrics` holds the rubrics it graded by, `content` a digest of files that it
-    read, `code` what stands for its code: the version of a built-in kind.
+    read, `code` what stands for its code: the version of a built-in kind, the digest of a plug-in.
     """
 
     key: str

@@ -40,6 +40,9 @@ def honest(messages, **parameters):
     return _answer(text, _share("quality", _number(text)))
 
 
+honest.__assay_version__ = "1"
+
+
 def hasty(messages, **parameters):
     """Takes the first option in 15 of 100 questions."""
     text = messages[-1]["content"]

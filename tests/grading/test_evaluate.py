@@ -49,6 +49,10 @@ def verdicts(messages, **parameters):
     return json.dumps({"explanation": "e", "criterion_status": word})
 
 
+# its list of questions grows while it is asked, and changes no verdict
+verdicts.__assay_version__ = "1"
+
+
 def broken(messages, **parameters):
     raise RuntimeError("never works")
 
@@ -178,6 +182,9 @@ def unsteady(messages, **parameters):
     if any(text in messages[-1]["content"] for text in _DOWN):
         raise OSError("the line is down")
     return verdicts(messages, **parameters)
+
+
+unsteady.__assay_version__ = "1"
 
 
 def test_a_vote_that_failed_inside_a_scored_item_is_asked_for_again_and_nothing_else_is(asked):
@@ -315,6 +322,9 @@ def _first_letter(messages, **parameters):
     return '{"selected_option": "A"}'
 
 
+_first_letter.__assay_version__ = "1"
+
+
 def test_counterbalanced_items_keep_their_orders_when_others_are_appended():
     quality = Rubric([_rubric().criteria[-1]])
     grader = CriterionGrader(llm_config=LLMConfig(_first_letter), shuffle="counterbalanced", seed=1)
@@ -339,6 +349,9 @@ def _all_met(messages, **parameters):
     text = messages[-1]["content"]
     ASKED.append(text)
     return json.dumps(dict.fromkeys(re.findall(r"^criterion_\d+$", text, re.MULTILINE), "MET"))
+
+
+_all_met.__assay_version__ = "1"
 
 
 def test_per_item_an_item_is_asked_about_again_when_a_criterion_changes_and_not_when_a_weight_does():

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import inspect
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from assay.models.callable_identity import VERSION, callable_identity
 from assay.models.chat import reply_of
 from assay.models.client import CallError
 from assay.models.connection import Connection
@@ -21,8 +21,9 @@ _PLAIN = EndpointQuirks()
 class Calling:
     """A client that calls a function with the messages and the parameters that are set."""
 
-    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+    def __init__(self, name: str, function: Callable[..., Any], notes: tuple[str, ...] = ()) -> None:
         self.name = name
+        self.notes = notes
         self._function = function
         self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
             getattr(function, "__call__", None)  # noqa: B004 - an object whose call is a coroutine
@@ -68,23 +69,19 @@ def _completion(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def connect_callable(function: Callable[..., Any]) -> Connection:
-    """A function as a model; its qualified name and source decide the keys of its replies."""
+    """A function as a model; its source and everything it depends on decide the keys of its replies."""
     name = _qualified_name(function)
-    identity = {"provider": "callable", "model": name, "adapter": _source_digest(function)}
-    return Connection(name=name, client=Calling(name, function), identity=identity)
+    known = callable_identity(function)
+    identity = {"provider": "callable", "model": name, "adapter": known.digest}
+    notes: tuple[str, ...] = ()
+    if known.unknown is not None:
+        notes = (
+            f"replies of {name} are not reused by other processes: its answers may depend on {known.unknown}, which "
+            f'cannot be compared; set {VERSION} = "..." on it to say when they may be',
+        )
+    return Connection(name=name, client=Calling(name, function, notes), identity=identity)
 
 
 def _qualified_name(function: Callable[..., Any]) -> str:
     named = function if hasattr(function, "__qualname__") else type(function)
     return f"{named.__module__}.{named.__qualname__}"
-
-
-def _source_digest(function: Callable[..., Any]) -> str:
-    """A digest of the source; of the compiled code where there is no source, as in an interactive session."""
-    named = function if hasattr(function, "__qualname__") else type(function)
-    try:
-        source = inspect.getsource(named).encode()
-    except (OSError, TypeError):
-        code = getattr(function, "__code__", None)
-        source = b"" if code is None else code.co_code + repr(code.co_consts).encode()
-    return hashlib.sha256(source).hexdigest()

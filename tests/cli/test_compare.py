@@ -101,7 +101,8 @@ def test_what_does_not_match_is_counted_and_left_out(runs, cli):
     a, b = runs(before, after)
     said = cli("compare", a, b)
     assert "share 38 samples; 1 only in A (q5); 1 another sample under the same id in A and B (q3)" in flat(said)
-    assert "left out: 1 without a number in A" in said.out
+    assert "A: n 37, failed 1, excluded 0" in said.out
+    assert "B: n 38, failed 0, excluded 0" in said.out
     found = cli("compare", a, b, "--json").json
     assert found["matching"][0]["only_in_baseline"] == ["q5"]
     assert found["matching"][0]["other_content"] == ["q3"]

@@ -15,6 +15,7 @@ from assay.prepare.plan import Options, prepare
 from assay.prepare.recipes import Make, Recipe
 from assay.registry import Registry
 from assay.results.evaluation import EvaluationReport
+from assay.results.rules import MAX_FAILURES, FailureMode, FailureRule
 from assay.results.run import RunReport
 from assay.runner.progress import Listener, Progress, silent
 from assay.runner.session import arun_task, run_task
@@ -129,29 +130,49 @@ def is_evaluation(path: Path) -> bool:
 
 
 def run_evaluation_file(
-    path: Path, options: Options, *, given: frozenset[str] = frozenset(), listener: Listener = silent
+    path: Path,
+    options: Options,
+    *,
+    given: frozenset[str] = frozenset(),
+    listener: Listener = silent,
+    failures: FailureRule | None = None,
 ) -> tuple[EvaluationReport, tuple[Problem, ...]]:
-    """Run every specification of a run file; `given` names the options that beat what the file says."""
+    """Run every specification of a run file; `given` names the options that beat what the file says.
+
+    `failures` says how failed samples count in its policies.
+    """
     from assay.evaluation.run import Evaluating
     from assay.evaluation.specifications import prepare_run
 
     prepared = prepare_run(path, registry(), options, given, _maker(options, listener))
     store = open_store(options.store or default_location(prepared.run.document.root))
     try:
-        report = Evaluating(prepared, store, listener).run()
+        report = Evaluating(prepared, store, listener, failures).run()
     finally:
         store.close()
     notes = (*prepared.run.notes, *(note for step in prepared.steps for note in step.loaded.notes))
     return report, tuple(dict.fromkeys(notes))
 
 
-def run_evaluation(path: str | Path, *, config: Mapping[str, Any] | None = None, **more: Any) -> EvaluationReport:
+def run_evaluation(
+    path: str | Path,
+    *,
+    config: Mapping[str, Any] | None = None,
+    failures: FailureMode = "limit",
+    max_failures: float = MAX_FAILURES,
+    **more: Any,
+) -> EvaluationReport:
     """Run an evaluation or a run file and give all of its numbers; the same as `assay run`.
+
+    Policies treat failed samples as `failures` says: a rule fails if more than `max_failures` of its samples failed
+    ("limit"), must hold with all of them at the worst end of their range ("worst"), or leaves them out ("ignore").
 
     More options by name: `model`, `limit`, `store`, `seed`, `fresh`, `allow_outside`, `max_cost`, `max_concurrency`,
     `cache_policy`, `allow_code`, `trust_code`, `code_timeout`; each beats what the file says.
     """
-    return run_evaluation_file(Path(path), Options(config=config or {}, **more), given=frozenset(more))[0]
+    rule = FailureRule(mode=failures, max_share=max_failures)
+    options = Options(config=config or {}, **more)
+    return run_evaluation_file(Path(path), options, given=frozenset(more), failures=rule)[0]
 
 
 def run(

@@ -27,7 +27,7 @@ COMMANDS = {
     "show": "Print the numbers of a run again.",
     "samples": "Look at the samples behind the numbers: inputs, answers, scores, failures.",
     "compare": "Compare runs with a baseline, sample by sample.",
-    "gate": "Hold the numbers of a run against rules and a baseline; for continuous integration.",
+    "gate": "Check a run's metrics against thresholds and a baseline; for continuous integration.",
     "agreement": "Say how far judges agree with people and with each other.",
     "calibrate": "Correct a judge by labels that people gave to some samples.",
     "audit": "Find out whether a judge is swayed by places, length, instructions or luck.",

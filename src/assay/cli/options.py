@@ -42,6 +42,17 @@ def max_failures_option(function: Function) -> Function:
     )(function)
 
 
+def failures_option(function: Function) -> Function:
+    return click.option(
+        "--failures",
+        type=click.Choice(["limit", "worst", "ignore"]),
+        default="limit",
+        show_default=True,
+        help="A rule fails if more than --max-failures of its samples failed (limit); must hold with every failed "
+        "sample at the worst end of its range (worst); or leaves failed samples out (ignore).",
+    )(function)
+
+
 def code_options(function: Function) -> Function:
     """What a person says about Python code in task files."""
     for option in (

@@ -13,6 +13,7 @@ from assay.cli.options import (
     code_options,
     config_option,
     console,
+    failures_option,
     json_option,
     max_failures_option,
     money,
@@ -25,6 +26,7 @@ from assay.cli.options import (
 
 if TYPE_CHECKING:
     from assay.results.evaluation import EvaluationReport
+    from assay.results.rules import FailureMode
     from assay.results.run import RunReport
 
 
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     help="Use replies paid for earlier; ask anew and replace them; or neither use nor share them.",
 )
 @max_failures_option
+@failures_option
 @click.option(
     "--fresh",
     is_flag=True,
@@ -75,7 +78,16 @@ if TYPE_CHECKING:
 @store_option
 @plugin_option
 @json_option
-def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, gate: bool, **given: Any) -> int:
+def command(
+    file: Path,
+    *,
+    as_json: bool,
+    quiet: bool,
+    max_failures: float,
+    failures: FailureMode,
+    gate: bool,
+    **given: Any,
+) -> int:
     """Run the task, evaluation or run file FILE (or the one with that key) and print its numbers with their intervals.
 
     Results are kept in the project's store as they are made. Stopping (Ctrl-C, a crash, a power cut) loses nothing:
@@ -91,15 +103,21 @@ def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, gate
     """
     from assay.api.run import Options, is_evaluation, run_evaluation_file, run_file
     from assay.cli.progress import watch
+    from assay.results.rules import FailureRule
 
     options = Options(**given)
     file = named_file(file)
     several = is_evaluation(file)
+    if not several and "failures" in set_by_hand():
+        raise click.UsageError(f"--failures is for the policies of a run file, and {file.name} is none")
     if gate and not several:
         raise click.UsageError(f"--gate goes by the policies of a run file, and {file.name} is none; see `assay gate`")
     with watch(enabled=not quiet) as listener:
         if several:
-            evaluation, notes = run_evaluation_file(file, options, given=set_by_hand(), listener=listener)
+            rule = FailureRule(mode=failures, max_share=max_failures)
+            evaluation, notes = run_evaluation_file(
+                file, options, given=set_by_hand(), listener=listener, failures=rule
+            )
         else:
             report, notes = run_file(file, options, listener=listener)
     if not quiet:

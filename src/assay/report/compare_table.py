@@ -53,13 +53,8 @@ def _compared(each: Compared, whole: Comparison, flips: int) -> Iterator[Rendera
     yield Text.assemble("\n", (clean(each.address), "bold cyan"), (f"  {each.letter} against A", "dim"))
     yield Text(words(each, whole), style=f"bold {STYLES.get(each.verdict, '')}".strip())
     yield Trimmed(_numbers(each))
-    failed = [
-        f"{n:,} without a number in {name}"
-        for name, n in (("A", each.failed_before), (each.letter, each.failed_after))
-        if n
-    ]
-    if failed:
-        yield Text(f"  left out: {', '.join(failed)}", style="yellow")
+    for name, counts in (("A", each.counts_before), (each.letter, each.counts_after)):
+        yield Text(f"  {name}: {counts}", style="yellow" if counts.failed or counts.excluded else "dim")
     for title, parts in (("group", each.groups), ("criterion", each.criteria)):
         if parts:
             yield Trimmed(Padding(_parts(parts, title, in_points=each.in_points), (0, 0, 0, 2)))

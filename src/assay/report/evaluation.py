@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from assay.report.gate import counts_document
 from assay.report.table import Trimmed, spending_lines
 from assay.report.values import interval, remark
 from assay.results.document import run_document, value_document
@@ -29,6 +30,7 @@ def evaluation_document(report: EvaluationReport) -> dict[str, Any]:
         "display_name": report.display_name,
         "results": [_result(each) for each in report.specifications],
         "policies": [_policy(verdict) for verdict in report.policies],
+        "failures": {"mode": report.failures.mode, "max_share": report.failures.max_share},
     }
 
 
@@ -47,7 +49,13 @@ def _result(each: SpecificationReport) -> dict[str, Any]:
 
 
 def _policy(verdict: PolicyVerdict) -> dict[str, Any]:
-    return {"key": verdict.key, "rule": verdict.rule, "passed": verdict.passed, "reason": verdict.reason}
+    return {
+        "key": verdict.key,
+        "rule": verdict.rule,
+        "passed": verdict.passed,
+        "reason": verdict.reason,
+        "counts": counts_document(verdict.counts),
+    }
 
 
 def _repeatability(repeats: Repeatability) -> dict[str, Any]:
@@ -76,6 +84,8 @@ def evaluation_table(report: EvaluationReport) -> RenderableType:
     parts += [*_money(report)]
     if report.policies:
         parts += [Text("\nPolicies", style="bold"), *_policy_lines(report.policies)]
+        if report.failures.mode == "ignore":
+            parts.append(Text("note: policies ignore failed samples (--failures ignore)", style="yellow"))
     return Group(*parts)
 
 
@@ -201,4 +211,6 @@ def _policy_lines(verdicts: tuple[PolicyVerdict, ...]) -> Iterator[RenderableTyp
         word, style = ("PASS", "green") if verdict.passed else ("FAIL", "bold red")
         name = f"{clean(verdict.key, width=30)}/{clean(verdict.rule, width=30)}"
         yield Text.assemble((word, style), f" {name}")
-        yield Trimmed(Padding(Text(clean(verdict.reason, width=300), style="dim"), (0, 0, 0, 5)))
+        reason = Text(clean(verdict.reason, width=300), style="dim")
+        reason.append(f"\n{verdict.counts}", style="yellow" if verdict.counts.failed else "dim")
+        yield Trimmed(Padding(reason, (0, 0, 0, 5)))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from assay.results.run import RunReport
+from assay.results.rules import FailureRule
+from assay.results.run import RunReport, SampleCounts
 from assay.types import MetricValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyVerdict:
-    """Whether one rule of a policy holds of the numbers, and why."""
+    """Whether one rule of a policy holds, and why; `counts` are the samples of all values in its scope."""
 
     key: str
     rule: str
     passed: bool
     reason: str
+    counts: SampleCounts = field(default_factory=lambda: SampleCounts(n=0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,3 +66,4 @@ class EvaluationReport:
     display_name: str
     specifications: tuple[SpecificationReport, ...]
     policies: tuple[PolicyVerdict, ...] = ()
+    failures: FailureRule = field(default_factory=FailureRule)

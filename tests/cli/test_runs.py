@@ -78,3 +78,42 @@ def test_steps_of_something_else_are_listed_when_asked_for_and_are_never_the_lat
     everything = cli("runs", "--json", "--all").lines
     assert [row["task"][-1] for row in everything] == ["2", "1", "0"]
     assert cli("samples", everything[1]["run"]).code == 0, "by its id it can be looked at"
+
+
+def test_runs_are_told_apart_by_name_and_by_the_settings_in_which_they_differ(cli, recorded):
+    for arguments in (("--name", "v1", "--limit", "2"), ("--name", "v2", "--tag", "nightly", "--tag", "x")):
+        cli("run", "task.yaml", "--max-failures", "1", *arguments)
+    newest, oldest = cli("runs", "--json").lines
+    assert (newest["name"], newest["tags"], oldest["name"], oldest["tags"]) == ("v2", ["nightly", "x"], "v1", [])
+    head, first, second = cli("runs").out.splitlines()
+    assert head.split()[:3] == ["run", "name", "task"]
+    assert (first.split()[1], second.split()[1:4]) == ("v2", ["v1", "yes-no", "limit=2"])
+    assert cli("show", "v1", "--json").json["run"] == oldest["run"]
+    assert cli("show", "yes-no@latest", "--json").json["run"] == newest["run"]
+    compared = cli("compare", "v1", "v2", "--json").json
+    assert (compared["baseline"]["run_name"], compared["runs"][0]["run_name"]) == ("v1", "v2")
+    assert "limit=2" in cli("compare", "v1", "v2").out
+
+
+def test_the_same_content_under_another_name_is_not_computed_again(cli, recorded):
+    cli("run", "task.yaml", "--max-failures", "1", "--name", "v1")
+    again = cli("run", "task.yaml", "--max-failures", "1", "--name", "v2", "--json").json
+    assert again["n_cached"] == 4
+    assert cli("run", "task.yaml", "--name", "latest").code == 2
+
+
+def test_rescored_and_imported_runs_have_names_too(cli, recorded):
+    cli("run", "task.yaml", "--max-failures", "1", "--name", "v1")
+    cli("rescore", "v1", "task.yaml", "--max-failures", "1", "--name", "again", "--tag", "t")
+    recorded.write("scores.csv", "sample_id,output,correct\na,x,1\nb,y,0\n")
+    cli("import", "scores.csv", "--output", "output", "--score", "correct", "--name", "theirs")
+    cli("import", "scores.csv", "--output", "output", "--score", "correct", "--name", "renamed")
+    rows = {row["name"]: row for row in cli("runs", "--json").lines}
+    assert set(rows) == {"v1", "again", "renamed"}
+    assert (rows["again"]["tags"], rows["again"]["kind"]) == (["t"], "rescore")
+
+
+def test_a_pipe_does_not_shorten_names(cli, project, monkeypatch):
+    _long_names(project.folder)
+    monkeypatch.delenv("COLUMNS")
+    assert "openrouter/vendor/model-with-a-name" in cli("runs").out

@@ -213,3 +213,39 @@ def test_of_two_processes_that_migrate_the_same_store_one_does_it(older_store):
     for path in paths:
         assert stored_version(path) == SCHEMA_VERSION
         assert len(list(path.parent.glob(f"{path.name}.backup-*"))) == 1
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_a_migrated_store_has_the_schema_of_a_new_one(older_store, version):
+    path = older_store(version)
+    bring_up_to_date(str(path))
+    open_store(str(path.with_name("fresh.db"))).close()
+    migrated, fresh = (described(each) for each in (path, path.with_name("fresh.db")))
+    assert migrated == fresh
+
+
+def described(path):
+    """Columns and indexes of every table: name, type, null, default and place in the key."""
+    with closing(sqlite3.connect(path)) as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        columns = {table: sorted(connection.execute(f"PRAGMA table_info({table})")) for table in tables}
+        indexes = {
+            table: sorted(
+                (unique, sorted(column for *_, column in connection.execute(f"PRAGMA index_info({name})")))
+                for _, name, unique, *_ in connection.execute(f"PRAGMA index_list({table})")
+            )
+            for table in tables
+        }
+    return {table: [column[1:] for column in rows] for table, rows in columns.items()}, indexes
+
+
+def test_names_of_older_runs_move_into_their_columns(older_store):
+    path = older_store("0004")
+    spec = '{"name": "v1", "tags": ["é"], "evaluation": "e", "specification": "s", "repeat": 2}'
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE runs SET spec = ?", (spec,))
+        connection.commit()
+    bring_up_to_date(str(path))
+    with closing(sqlite3.connect(path)) as connection:
+        row = connection.execute("SELECT name, tags, evaluation, specification, repeat FROM runs").fetchone()
+    assert row == ("v1", '["é"]', "e", "s", 2)

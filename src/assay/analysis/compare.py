@@ -29,7 +29,7 @@ from assay.stats.paired import Paired, Verdict, items_to_decide, paired, verdict
 from assay.stats.random import generator
 from assay.store.decoder import read_samples
 from assay.store.run_spec import changed_settings
-from assay.store.runs import RunRecord
+from assay.store.runs import RunRecord, differing
 from assay.store.store import Store
 from assay.types import MetricValue
 
@@ -74,8 +74,16 @@ def compare_runs(store: Store, records: Sequence[RunRecord], options: CompareOpt
     ]
     return Comparison(
         runs=tuple(
-            NamedRun(letter=letter, run=record.id, task=record.task, model=record.model)
-            for letter, record in zip(_letters(0), records, strict=False)
+            NamedRun(
+                letter=letter,
+                run=record.id,
+                task=record.task,
+                model=record.model,
+                name=record.name,
+                config=record.spec.config,
+                settings=settings,
+            )
+            for letter, record, settings in zip(_letters(0), records, differing(records), strict=False)
         ),
         matching=matching,
         compared=tuple(_decided(every, options)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -168,7 +168,8 @@ def run_evaluation(
     ("limit"), must hold with all of them at the worst end of their range ("worst"), or leaves them out ("ignore").
 
     More options by name: `model`, `limit`, `store`, `seed`, `fresh`, `allow_outside`, `max_cost`, `max_concurrency`,
-    `cache_policy`, `allow_code`, `trust_code`, `code_timeout`; each beats what the file says.
+    `cache_policy`, `allow_code`, `trust_code`, `code_timeout`; each beats what the file says. `name` and `tags` are for
+    finding the runs again: each is called `name/specification`.
     """
     rule = FailureRule(mode=failures, max_share=max_failures)
     options = Options(config=config or {}, **more)
@@ -185,6 +186,8 @@ def run(
     **more: Any,
 ) -> Result:
     """Run a task file and give its metrics; the same as `assay run`. Works in notebooks and async programs too.
+
+    `name` and `tags` are for finding the run again; they do not change it.
 
     More options by name: `model`, `seed`, `fresh`, `allow_outside`, `max_cost`, `max_concurrency`, `cache_policy`,
     `allow_code`, `trust_code`, `code_timeout`.
@@ -279,13 +282,21 @@ def _only_planned(options: Options) -> Options:
 
 
 def rescore_run(
-    store: Store, name: str, task: Path, *, config: Mapping[str, Any] | None = None, **code: Any
+    store: Store,
+    run: str,
+    task: Path,
+    *,
+    config: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    tags: Sequence[str] = (),
+    **code: Any,
 ) -> Rescored:
-    """Score the stored answers of a run with the scorers of a task file; no model is asked."""
+    """Score the stored answers of a run with the scorers of a task file, as a new run; no model is asked."""
     from assay.prepare.permission import CodeOptions
     from assay.runner.rescore import rescore
 
-    return rescore(task, registry(), store, find(store, name), code=CodeOptions(**code), config=config or {})
+    options = CodeOptions(**code)
+    return rescore(task, registry(), store, find(store, run), code=options, name=name, tags=tags, config=config or {})
 
 
 def ping_model(model: str, folder: Path) -> PingResult:

@@ -42,6 +42,16 @@ def max_failures_option(function: Function) -> Function:
     )(function)
 
 
+def name_options(function: Function) -> Function:
+    """How the run can be named later."""
+    for option in (
+        click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag of the run; may be repeated."),
+        click.option("--name", metavar="NAME", help="A name for the run; a name means the newest run that has it."),
+    ):
+        function = option(function)
+    return function
+
+
 def failures_option(function: Function) -> Function:
     return click.option(
         "--failures",

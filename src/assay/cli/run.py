@@ -17,6 +17,7 @@ from assay.cli.options import (
     json_option,
     max_failures_option,
     money,
+    name_options,
     named_file,
     plugin_option,
     set_by_hand,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     help="Start anew, asking models again, instead of reusing or resuming an earlier run of the same content.",
 )
 @click.option("--allow-outside", is_flag=True, help="Let files lie outside the project folder.")
+@name_options
 @code_options
 @click.option("--gate", is_flag=True, help="Exit with 1 when a policy of the run file fails.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")

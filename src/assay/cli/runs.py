@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from assay.cli.options import console, find_store, json_option, store_option
+
+PIPE_WIDTH = 400
 
 
 @click.command("runs")
@@ -37,4 +41,7 @@ def command(*, limit: int, steps: bool, store: str | None, as_json: bool) -> Non
         click.echo("no runs yet: `assay run TASK.yaml` makes one")
         return
     terminal = console()
+    if not terminal.is_terminal and not os.environ.get("COLUMNS"):
+        # a pipe has no width: `assay runs | grep model` finds names that a terminal would shorten
+        terminal.width = PIPE_WIDTH
     terminal.print(runs_table(records, terminal.width))

@@ -12,7 +12,7 @@ from assay.cli.options import find_store, json_option, store_option
 @store_option
 @json_option
 def command(run: str, *, store: str | None, as_json: bool) -> None:
-    """Print the numbers of RUN again: its id, a unique prefix of it, or `latest` (the default).
+    """Print the numbers of RUN again: its name, its id or a unique prefix of it, `TASK@latest`, or `latest` (default).
 
     \b
     Examples:

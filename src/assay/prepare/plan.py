@@ -41,7 +41,8 @@ PlanKind = Literal["run", "grade", "audit"]
 class Options:
     """What a person may say about a run beside its file; a `repeat` is the same run asked anew.
 
-    A `keyless` plan asks nothing and needs no provider's key.
+    `name` and `tags` are for finding the run again, and so are the `evaluation` and `specification` of a run file. A
+    `keyless` plan asks nothing and needs no provider's key.
     """
 
     model: ModelReference | None = None
@@ -62,6 +63,10 @@ class Options:
     trust_code: bool = False
     code_timeout: float = CALL_S
     kind: PlanKind = "run"
+    name: str | None = None
+    tags: tuple[str, ...] = ()
+    evaluation: str | None = None
+    specification: str | None = None
 
     @property
     def code(self) -> CodeOptions:
@@ -211,6 +216,10 @@ def prepare_loaded(
         kind=options.kind,
         task=loaded.task.key,
         display_name=loaded.task.display_name,
+        name=options.name,
+        tags=tuple(options.tags),
+        evaluation=options.evaluation,
+        specification=options.specification,
         definition=definition,
         config=dict(loaded.config),
         dataset=StoredDataset(

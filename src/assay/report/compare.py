@@ -17,7 +17,15 @@ from assay.types import Interval
 def comparison_document(comparison: Comparison) -> dict[str, Any]:
     """The object that `assay compare --json` prints."""
     baseline, *others = [
-        {"name": run.letter, "run": run.run, "task": run.task, "model": run.model} for run in comparison.runs
+        {
+            "name": run.letter,
+            "run": run.run,
+            "run_name": run.name,
+            "task": run.task,
+            "model": run.model,
+            "config": dict(run.config),
+        }
+        for run in comparison.runs
     ]
     return {
         "baseline": baseline,

@@ -38,8 +38,11 @@ def comparison_table(found: Comparison, *, flips: int = 5) -> RenderableType:
 def _heads(found: Comparison) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     for run in found.runs:
-        model = f" · {clean(run.model, width=30)}" if run.model else ""
-        table.add_row(Text(run.letter, style="bold"), run.run, Text(f"{clean(run.task, width=40)}{model}"))
+        parts = [clean(run.task, width=40)]
+        parts += [clean(run.model, width=30)] if run.model else []
+        parts += [clean(f"{key}={value}", width=40) for key, value in run.settings.items()]
+        name = Text(clean(run.name, width=20), style="bold") if run.name else Text()
+        table.add_row(Text(run.letter, style="bold"), run.run, name, Text(" · ".join(parts)))
     return Trimmed(table)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,12 +14,18 @@ from assay.types import MetricValue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedRun:
-    """A run and the letter that stands for it in a comparison; A is the baseline."""
+    """A run and the letter that stands for it in a comparison; A is the baseline.
+
+    `settings` are those of its task's parameters and of the run in which it differs from the other runs.
+    """
 
     letter: str
     run: str
     task: str
     model: str | None
+    name: str | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

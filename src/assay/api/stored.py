@@ -40,6 +40,7 @@ __all__ = [
     "project_location",
     "read_project_store",
     "read_samples",
+    "report_of",
     "run_report",
     "state",
     "store_info",
@@ -80,7 +81,12 @@ def migrate_store(location: str) -> str:
 
 def run_report(store: Store, name: str) -> RunReport:
     """The metrics of a finished run as they were stored."""
-    return stored_report(store, find(store, name))
+    return report_of(store, find(store, name))
+
+
+def report_of(store: Store, record: RunRecord) -> RunReport:
+    """The metrics of a finished run as they were stored, from its record."""
+    return stored_report(store, record)
 
 
 def expect_sample(store: Store, record: RunRecord, sample_id: str) -> None:

@@ -151,14 +151,15 @@ def show_evaluation(evaluation: EvaluationReport, *, as_json: bool) -> None:
     if as_json:
         from assay.report.evaluation import evaluation_document
 
-        _print_json(evaluation_document(evaluation))
+        print_json(evaluation_document(evaluation))
         return
     from assay.report.evaluation import evaluation_table
 
     console().print(evaluation_table(evaluation))
 
 
-def _print_json(document: Any) -> None:
+def print_json(document: Any) -> None:
+    """Write an object to stdout, for machines."""
     import orjson
 
     sys.stdout.buffer.write(orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
@@ -193,7 +194,7 @@ def show(report: RunReport, *, as_json: bool) -> None:
     if as_json:
         from assay.results.document import run_document
 
-        _print_json(run_document(report))
+        print_json(run_document(report))
         return
     from assay.report.table import run_table
 

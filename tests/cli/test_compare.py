@@ -348,3 +348,18 @@ def test_equivalence_shows_the_interval_that_decided_and_keeps_a_clear_differenc
     back = cli("compare", b, a, "--margin", "0.2")
     assert back.code == 0
     assert "yet B is clearly worse" in flat(back)
+
+
+def test_flipped_samples_are_shown_with_both_answers(runs, cli):
+    a, b = runs(answers(40, lambda i: i % 4), answers(40, lambda i: i % 4 != 1))
+    said = cli("compare", a, b, "--show-flips", "2")
+    text = flat(said)
+    assert "sample q1 1.000 → 0.000 string_equals/mean/Accuracy, B against A" in text
+    assert "question: Q1? subject: b" in text
+    assert "A → yes B → no" in text
+    assert text.count("sample q") == 2, "losses come first, and no more than asked for"
+    document = cli("compare", a, b, "--show-flips", "11", "--json").json["flipped_samples"]
+    assert len(document) == 11
+    assert [each["answers"] for each in document[-2:]] == [{"A": ["yes"], "B": ["no"]}, {"A": ["no"], "B": ["yes"]}]
+    same = cli("compare", a, a, "--show-flips", "3")
+    assert "no sample changed" in same.out

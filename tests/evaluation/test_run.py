@@ -7,6 +7,7 @@ import pytest
 
 import assay
 from assay.evaluation.run import _Together, chains
+from assay.report.evaluation import evaluation_document
 from assay.runner.progress import Progress
 from assay.store import runs
 from assay.store.store import open_for_reading
@@ -92,3 +93,15 @@ def test_evaluation_specification_repeat_and_names_are_stored_with_each_run(proj
     store = open_for_reading(str(project.folder / "s.db"))
     assert runs.find(store, "short").repeat == 0
     store.close()
+
+
+def test_the_cost_of_an_evaluation_counts_all_its_runs(project, monkeypatch):
+    project.write("replies.jsonl", [{"reply": "Oslo"}])
+    project.write("run.yaml", RUN)
+    monkeypatch.chdir(project.folder)
+    report = assay.run_evaluation("run.yaml", model="scripted/replies.jsonl", store="s.db")
+    # three runs of two samples, and the repetition asks for the second of them again from the store
+    assert [spent.n_calls for spent in report.spending] == [6]
+    assert [spent.n_calls for spent in report.specifications[0].spending] == [6]
+    document = evaluation_document(report)
+    assert (document["spending"][0]["n_calls"], document["cost_usd"]) == (6, 0.0)

@@ -15,6 +15,7 @@ from assay.evaluation.specifications import Prepared, Step, plan_again, prepare_
 from assay.models.event_loop import run_to_end
 from assay.prepare.plan import Plan
 from assay.prepare.result_datasets import result_dataset
+from assay.results.costs import merged
 from assay.results.evaluation import EvaluationReport, SpecificationReport
 from assay.results.rules import FailureRule
 from assay.results.run import RunReport
@@ -153,6 +154,7 @@ class Evaluating:
             ),
             repeatability=repeatability(self._store, made) if step.runs > 1 and len(made) > 1 else None,
             repeats=step.repeats_of,
+            spending=merged(spent for report in outcome.reports for spent in report.spending),
         )
 
 

@@ -13,11 +13,11 @@ from rich.text import Text
 from assay.report.gate import counts_document
 from assay.report.table import Trimmed, spending_lines
 from assay.report.values import interval, remark
-from assay.results.document import run_document, value_document
+from assay.results.document import run_document, spending_document, value_document
 from assay.results.evaluation import EvaluationReport, PolicyVerdict, Repeatability, SpecificationReport
 from assay.results.run import MetricReport, RunReport, ScorerReport
 from assay.text import clean, number
-from assay.types import CallPurpose, MetricValue, Spending
+from assay.types import MetricValue
 
 VALUES_SHOWN = 4
 """Of a scorer with many values the table shows the first ones; `assay show RUN` has all."""
@@ -31,6 +31,8 @@ def evaluation_document(report: EvaluationReport) -> dict[str, Any]:
         "results": [_result(each) for each in report.specifications],
         "policies": [_policy(verdict) for verdict in report.policies],
         "failures": {"mode": report.failures.mode, "max_share": report.failures.max_share},
+        "cost_usd": None if report.cost_usd is None else float(report.cost_usd),
+        "spending": [spending_document(spent) for spent in report.spending],
     }
 
 
@@ -81,7 +83,7 @@ def evaluation_table(report: EvaluationReport) -> RenderableType:
     ids = ", ".join(f"{clean(each.key, width=40)} {each.report.run}" for each in report.specifications if each.report)
     if ids:
         parts.append(Text(f"\nDetails by `assay show RUN`: {ids}", style="dim"))
-    parts += [*_money(report)]
+    parts += [Text(line, style="dim") for line in spending_lines(report.spending)]
     if report.policies:
         parts += [Text("\nPolicies", style="bold"), *_policy_lines(report.policies)]
         if report.failures.mode == "ignore":
@@ -167,17 +169,6 @@ def _caveats(report: EvaluationReport) -> Iterator[RenderableType]:
                 said.setdefault(note, []).append(f"{each.key} {label}")
     for note, where in said.items():
         yield Text(f"{clean(note)}: {clean(', '.join(where), width=300)}", style="dim")
-
-
-def _money(report: EvaluationReport) -> Iterator[RenderableType]:
-    """What all specifications cost together, by model and purpose."""
-    paid: dict[tuple[str, CallPurpose], Spending] = {}
-    for each in report.specifications:
-        # a repetition shows the run of the specification that it repeats: it is paid for only once
-        for spent in each.report.spending if each.report is not None and not each.repeats else ():
-            before = paid.get((spent.model, spent.purpose))
-            paid[spent.model, spent.purpose] = spent if before is None else before + spent
-    yield from (Text(line, style="dim") for line in spending_lines(list(paid.values())))
 
 
 def _label(name: str, metric: MetricReport, scorer: str, *, alone: bool) -> str:

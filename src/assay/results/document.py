@@ -92,14 +92,15 @@ def summary_document(report: RunReport) -> dict[str, Any]:
             "completion_tokens": report.usage.completion_tokens,
         },
         "cost_usd": None if report.cost_usd is None else float(report.cost_usd),
-        "spending": [_spending_document(spent) for spent in report.spending],
+        "spending": [spending_document(spent) for spent in report.spending],
         "failures": dict(report.failures),
         **({"excluded": dict(report.excluded)} if report.excluded else {}),
         **({"n_cut": report.n_cut} if report.n_cut else {}),
     }
 
 
-def _spending_document(spent: Spending) -> dict[str, Any]:
+def spending_document(spent: Spending) -> dict[str, Any]:
+    """What one model cost for one purpose; money as text, exactly."""
     return {
         "model": spent.model,
         "purpose": spent.purpose,

@@ -256,7 +256,7 @@ def _not_found(store: Store, name: str) -> SpecError:
     return SpecError(Problem(message=message, suggestion=nearest(name, sorted(known))))
 
 
-def all_runs(store: Store, limit: int, *, steps: bool = False) -> list[RunRecord]:
+def all_runs(store: Store, limit: int | None, *, steps: bool = False) -> list[RunRecord]:
     """The newest runs, newest first; those that are a step of something else only when `steps` is set."""
     query = select(runs).order_by(runs.c.no.desc()).limit(limit)
     if not steps:

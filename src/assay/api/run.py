@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from assay.runner.session import arun_task, run_task
 from assay.spec.definitions import Definitions
 from assay.spec.environment import environment_of
 from assay.spec.generator import GeneratedDataset
-from assay.spec.nearest import listing, nearest
+from assay.spec.nearest import listing, nearest, refuse_unknown_keywords
 from assay.spec.project import project_folder
 from assay.store.runs import find
 from assay.store.store import Store, default_location, open_for_planning, open_store
@@ -53,6 +53,12 @@ __all__ = [
     "run_file",
     "silent",
 ]
+
+
+_INTERNAL = ("repeat", "keyless", "kind", "evaluation", "specification")
+OPTION_NAMES = tuple(field.name for field in fields(Options) if field.name not in _INTERNAL)
+"""What a program may say about a run, by name."""
+_EVALUATION = ("failures", "max_failures")
 
 
 def run_file(path: Path, options: Options, *, listener: Listener = silent) -> tuple[RunReport, tuple[Problem, ...]]:
@@ -171,6 +177,7 @@ def run_evaluation(
     `cache_policy`, `allow_code`, `trust_code`, `code_timeout`; each beats what the file says. `name` and `tags` are for
     finding the runs again: each is called `name/specification`.
     """
+    refuse_unknown_keywords("run_evaluation", more, [*_EVALUATION, *OPTION_NAMES])
     rule = FailureRule(mode=failures, max_share=max_failures)
     options = Options(config=config or {}, **more)
     return run_evaluation_file(Path(path), options, given=frozenset(more), failures=rule)[0]
@@ -192,6 +199,7 @@ def run(
     More options by name: `model`, `seed`, `fresh`, `allow_outside`, `max_cost`, `max_concurrency`, `cache_policy`,
     `allow_code`, `trust_code`, `code_timeout`.
     """
+    refuse_unknown_keywords("run", more, OPTION_NAMES)
     options = _options(dataset, config, limit, store, more)
     plan = prepare(Path(path), registry(), options, _maker(options))
     location = options.store or default_location(plan.loaded.document.root)
@@ -215,6 +223,7 @@ async def arun(
 
     Cancelling it stops the run: what was answered is committed, and the same call goes on from there.
     """
+    refuse_unknown_keywords("arun", more, OPTION_NAMES)
     options = _options(dataset, config, limit, store, more)
     # reading files takes a while, and generating a dataset longer: other coroutines go on meanwhile
     plan = await asyncio.to_thread(prepare, Path(path), registry(), options, _maker(options))

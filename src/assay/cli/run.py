@@ -185,8 +185,10 @@ def verdict(report: RunReport, max_failures: float, *, name: str = "") -> int:
             f"`assay samples {report.run} --failed` shows them",
             err=True,
         )
-        return 3
-    return 0
+    if report.first_failure is not None and (share > max_failures or share >= 1):
+        which = "every sample failed" if share >= 1 else "the first failure"
+        click.echo(f"{name}{which}: {shown(report.first_failure)}", err=True)
+    return 3 if share > max_failures else 0
 
 
 def show(report: RunReport, *, as_json: bool) -> None:

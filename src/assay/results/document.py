@@ -96,6 +96,7 @@ def summary_document(report: RunReport) -> dict[str, Any]:
         "failures": dict(report.failures),
         **({"excluded": dict(report.excluded)} if report.excluded else {}),
         **({"n_cut": report.n_cut} if report.n_cut else {}),
+        **({"first_failure": report.first_failure} if report.first_failure is not None else {}),
     }
 
 
@@ -185,6 +186,7 @@ def report_from(
         failures=summary["failures"],
         excluded=summary.get("excluded", {}),
         n_cut=summary.get("n_cut", 0),
+        first_failure=summary.get("first_failure"),
         spending=tuple(_spending_from(spent) for spent in summary["spending"]),
     )
 

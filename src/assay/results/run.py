@@ -81,7 +81,8 @@ class SampleCounts:
 class RunReport:
     """A run and its numbers; `excluded` counts the samples that each action took out of the metrics.
 
-    `n_cut` counts the answers that ended at the limit of their length. Where a postprocessor makes several rows of a
+    `n_cut` counts the answers that ended at the limit of their length; `first_failure` says why the first sample that
+    failed did so. Where a postprocessor makes several rows of a
     sample, `n_samples` counts the rows, and `n_sources` the samples that they come from.
     """
 
@@ -100,6 +101,7 @@ class RunReport:
     excluded: Mapping[str, int] = field(default_factory=dict)
     n_cut: int = 0
     n_sources: int | None = None
+    first_failure: str | None = None
 
     def counts(self) -> dict[str, SampleCounts]:
         """The samples behind every value of the run, by its address, `scorer/metric/name`."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import signal
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect
 
 from assay.errors import StoreError
+from assay.store import runs
 from assay.store.migrate import configuration
 from assay.store.schema import SCHEMA_VERSION
 from assay.store.sqlite_file import APPLICATION_ID, stored_version
@@ -20,6 +23,7 @@ from assay.store.store import bring_up_to_date, open_for_reading, open_store
 
 VERSIONS = sorted(script.revision for script in ScriptDirectory.from_config(configuration()).walk_revisions())
 OLDER = VERSIONS[:-1]
+STORES = Path(__file__).parent / "fixtures" / "0003" / "stores"
 
 
 def test_versions_are_numbers_of_four_digits_whose_last_is_the_schemas():
@@ -249,3 +253,18 @@ def test_names_of_older_runs_move_into_their_columns(older_store):
     with closing(sqlite3.connect(path)) as connection:
         row = connection.execute("SELECT name, tags, evaluation, specification, repeat FROM runs").fetchone()
     assert row == ("v1", '["é"]', "e", "s", 2)
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in STORES.glob("*.db.gz")))
+def test_runs_of_a_store_of_schema_0003_are_found_and_read_after_its_migration(tmp_path, name):
+    path = tmp_path / "old.db"
+    path.write_bytes(gzip.decompress((STORES / name).read_bytes()))
+    open_store(str(path)).close()
+    store = open_for_reading(str(path))
+    records = runs.all_runs(store, None, steps=True)
+    assert records
+    for record in records:
+        assert runs.find(store, record.id) == record
+        assert (record.name, record.tags, record.specification) == (None, (), None)
+        assert record.repeat == record.spec.repeat
+    store.close()

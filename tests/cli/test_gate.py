@@ -207,6 +207,9 @@ def test_a_drop_counts_the_failed_samples_of_both_runs(failing, cli):
     assert cli(*base, "--failures", "ignore").code == 0
     assert cli(*base, "--failures", "worst").code == 1
     assert cli(*base[:-1], "0.6", "--failures", "worst").code == 0
+    worst = cli(*base, "--failures", "worst", "--json").json["checks"][0]
+    assert worst["reason"].endswith("-0.600 is not >= -0.1 with 0 + 60 failed samples at their worst")
+    assert worst["counts"] == {"n": 40, "failed": 60, "excluded": 0, "invalid": None}
     turned = cli("gate", before, "--baseline", after, "--json").json["checks"][0]
     assert "60 of 100 samples failed in the baseline" in turned["reason"]
     assert turned["baseline_counts"]["failed"] == 60

@@ -273,17 +273,23 @@ def _one(first: RunSeries, other: RunSeries, address: str, found: Matching, opti
             sum(each not in before.values for each in matched),
             sum(each not in after.values for each in matched),
         ),
-        counts=(_counts(first, before, matched), _counts(other, after, matched)),
+        counts=(
+            _counts(first, before, matched, filled=options.worst_case),
+            _counts(other, after, matched, filled=options.worst_case),
+        ),
         range_known=before.measure.bounds is not None and after.measure.bounds is not None,
         numbers=(differ.mean(before, ids), differ.mean(after, ids)),
     )
 
 
-def _counts(run: RunSeries, series: Series, matched: Sequence[str]) -> SampleCounts:
-    """How many of the samples that both runs have entered the number of one, failed, or were left out."""
+def _counts(run: RunSeries, series: Series, matched: Sequence[str], *, filled: bool) -> SampleCounts:
+    """How many of the samples that both runs have entered the number of one, failed, or were left out.
+
+    Failed samples that were `filled` with the end of a range have a value, but no score: they are not part of n.
+    """
     failed = sum(each in series.lost for each in matched)
-    without = sum(each not in series.values for each in matched)
-    lost_without = sum(each in series.lost and each not in series.values for each in matched)
+    without = sum(each not in series.values or (filled and each in series.lost) for each in matched)
+    lost_without = sum(each in series.lost and (filled or each not in series.values) for each in matched)
     scorers = [] if run.record.summary is None else orjson.loads(run.record.summary)["scorers"]
     detail = next((scorer.get("detail") for scorer in scorers if scorer["key"] == series.measure.scorer), None)
     return SampleCounts(

@@ -160,7 +160,8 @@ def _drops(store: Store, baseline: RunRecord, record: RunRecord, options: GateOp
 
 def _drop(compared: Compared, options: GateOptions) -> Check:
     value = compared.found.difference
-    passed, reason = holds(value, ">=", -options.max_drop, on=options.on)
+    # adding 0.0 turns -0.0 into 0.0
+    passed, reason = holds(value, ">=", -options.max_drop + 0.0, on=options.on)
     before, after = compared.counts_before, compared.counts_after
     if options.failures.mode == "limit":
         for counts, name in ((before, " in the baseline"), (after, "")):

@@ -39,7 +39,10 @@ def _counts(check: Check) -> str:
     """The cells that count samples; behind a slash those of the baseline."""
     sides = [check.counts] if check.baseline_counts is None else [check.counts, check.baseline_counts]
     rows = [(side.n, side.failed, side.excluded, side.invalid) for side in sides]
-    return " | ".join(" / ".join("" if n is None else f"{n:,}" for n in column) for column in zip(*rows, strict=True))
+    return " | ".join(
+        "" if set(column) == {None} else " / ".join("" if n is None else f"{n:,}" for n in column)
+        for column in zip(*rows, strict=True)
+    )
 
 
 def _numbers(report: RunReport) -> Iterator[str]:

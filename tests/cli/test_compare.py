@@ -101,7 +101,8 @@ def test_what_does_not_match_is_counted_and_left_out(runs, cli):
     a, b = runs(before, after)
     said = cli("compare", a, b)
     assert "share 38 samples; 1 only in A (q5); 1 another sample under the same id in A and B (q3)" in flat(said)
-    assert "left out: 1 without a number in A" in said.out
+    assert "A: n 37, failed 1, excluded 0" in said.out
+    assert "B: n 38, failed 0, excluded 0" in said.out
     found = cli("compare", a, b, "--json").json
     assert found["matching"][0]["only_in_baseline"] == ["q5"]
     assert found["matching"][0]["other_content"] == ["q3"]
@@ -347,3 +348,18 @@ def test_equivalence_shows_the_interval_that_decided_and_keeps_a_clear_differenc
     back = cli("compare", b, a, "--margin", "0.2")
     assert back.code == 0
     assert "yet B is clearly worse" in flat(back)
+
+
+def test_flipped_samples_are_shown_with_both_answers(runs, cli):
+    a, b = runs(answers(40, lambda i: i % 4), answers(40, lambda i: i % 4 != 1))
+    said = cli("compare", a, b, "--show-flips", "2")
+    text = flat(said)
+    assert "sample q1 1.000 → 0.000 string_equals/mean/Accuracy, B against A" in text
+    assert "question: Q1? subject: b" in text
+    assert "A → yes B → no" in text
+    assert text.count("sample q") == 2, "losses come first, and no more than asked for"
+    document = cli("compare", a, b, "--show-flips", "11", "--json").json["flipped_samples"]
+    assert len(document) == 11
+    assert [each["answers"] for each in document[-2:]] == [{"A": ["yes"], "B": ["no"]}, {"A": ["no"], "B": ["yes"]}]
+    same = cli("compare", a, a, "--show-flips", "3")
+    assert "no sample changed" in same.out

@@ -117,7 +117,8 @@ def test_junit_has_a_case_a_rule(ran, cli, project):
     assert (root.tag, suite.get("tests"), suite.get("failures")) == ("testsuites", "2", "1")
     wrong, right = suite.iter("testcase")
     assert wrong[0].get("message") == "0.800 is not >= 0.9"
-    assert len(right) == 0
+    assert right.find("failure") is None
+    assert [case.find("system-out").text for case in (wrong, right)] == ["n 100, failed 0, excluded 0"] * 2
 
 
 def test_markdown_shows_rules_and_numbers_and_no_foreign_markup(ran, cli, project):
@@ -130,3 +131,116 @@ def test_markdown_shows_rules_and_numbers_and_no_foreign_markup(ran, cli, projec
     kept = cli("gate", "--require", "mean/accuracy > 0.7", "--markdown", "summary.md")
     assert "PASS" in kept.out
     assert "### ✅ PASS" in (project.folder / "summary.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def failing(project, cli):
+    """A run of 100 answers of which some are missing, and so many of the others right."""
+    project.write("task.yaml", TASK.split("        - {type: binary")[0])
+
+    def run(missing, right):
+        rows = [{"sample_id": f"q{i}", "answer": "yes", "output": "yes" if i < right else "no"} for i in range(100)]
+        for row in rows[100 - missing :]:
+            del row["output"]
+        project.write("rows.jsonl", rows)
+        said = cli("run", "task.yaml", "--dataset", "rows.jsonl", "-q", "--json", "--max-failures", "1")
+        assert said.code == 0, said.err
+        return said.json["run"]
+
+    return run
+
+
+@pytest.mark.parametrize("on", ["point", "bound"])
+@pytest.mark.parametrize(
+    ("missing", "arguments", "code"),
+    [
+        (80, (), 1),
+        (80, ("--max-failures", "0.8"), 0),
+        (80, ("--failures", "worst"), 1),
+        (80, ("--failures", "ignore"), 0),
+        (5, (), 0),
+        (6, (), 1),
+        (6, ("--failures", "worst"), 0),
+        (0, ("--failures", "worst"), 0),
+    ],
+)
+def test_failed_samples_reach_the_verdict(failing, cli, on, missing, arguments, code):
+    failing(missing, 100)
+    said = cli("gate", "--require", "accuracy >= 0.8", "--on", on, *arguments)
+    assert said.code == code, said.out
+    assert f"n {100 - missing}, failed {missing}, excluded 0" in said.out
+    assert ("failed samples are ignored" in " ".join(said.out.split())) is ("ignore" in arguments)
+    counts = {"n": 100 - missing, "failed": missing, "excluded": 0, "invalid": None}
+    assert cli("gate", "--require", "accuracy >= 0.8", *arguments, "--json").json["checks"][0]["counts"] == counts
+
+
+def test_the_worst_case_puts_failed_samples_at_the_end_that_is_worse_for_the_rule(failing, cli):
+    failing(20, 60)
+    for rule, on, reason in [
+        ("accuracy >= 0.7", "point", "0.600 is not >= 0.7 with 20 failed samples at 0"),
+        ("accuracy <= 0.75", "point", "0.800 is not <= 0.75 with 20 failed samples at 1"),
+        ("accuracy = 0.75", "point", "0.600 is not = 0.75 with 20 failed samples at 0"),
+        # the interval is that of all 100 samples, not of the 80 that were scored
+        ("accuracy >= 0.6", "bound", "0.502 (low end of 0.600) is not >= 0.6 with 20 failed samples at 0"),
+    ]:
+        said = cli("gate", "--require", rule, "--on", on, "--failures", "worst", "--json")
+        assert (said.code, said.json["checks"][0]["reason"]) == (1, reason)
+
+
+def test_without_a_declared_range_there_is_no_worst_case_to_pass(project, cli, failing):
+    failing(20, 80)
+    task = (project.folder / "task.yaml").read_text(encoding="utf-8")
+    project.write("task.yaml", f"{task}        - {{type: min, field: is_correct, name: least}}\n")
+    assert cli("run", "task.yaml", "--dataset", "rows.jsonl", "-q", "--max-failures", "1").code == 0
+    said = cli("gate", "--require", "least >= 0", "--failures", "worst")
+    assert said.code == 1
+    assert "their worst case is unknown" in " ".join(said.out.split())
+
+
+def test_a_drop_counts_the_failed_samples_of_both_runs(failing, cli):
+    before, after = failing(0, 100), failing(60, 100)
+    base = ("gate", after, "--baseline", before, "--max-drop", "0.1")
+    said = cli(*base)
+    assert said.code == 1
+    assert "60 of 100 samples failed, more than --max-failures 0.05" in " ".join(said.out.split())
+    assert "n 40, failed 60, excluded 0; baseline: n 100, failed 0, excluded 0" in " ".join(said.out.split())
+    assert cli(*base, "--failures", "ignore").code == 0
+    assert cli(*base, "--failures", "worst").code == 1
+    assert cli(*base[:-1], "0.6", "--failures", "worst").code == 0
+    worst = cli(*base, "--failures", "worst", "--json").json["checks"][0]
+    assert worst["reason"].endswith("-0.600 is not >= -0.1 with 0 + 60 failed samples at their worst")
+    assert worst["counts"] == {"n": 40, "failed": 60, "excluded": 0, "invalid": None}
+    turned = cli("gate", before, "--baseline", after, "--json").json["checks"][0]
+    assert "60 of 100 samples failed in the baseline" in turned["reason"]
+    assert turned["baseline_counts"]["failed"] == 60
+
+
+def test_markdown_and_junit_count_failed_samples(failing, cli, project):
+    failing(80, 100)
+    said = cli("gate", "--require", "accuracy > 0.5", "--failures", "ignore", "--markdown", "-", "--junit", "gate.xml")
+    assert said.code == 0
+    assert "| 20 | 80 | 0 |  |" in said.out
+    assert "failed samples are ignored" in said.out
+    text = (project.folder / "gate.xml").read_text(encoding="utf-8")
+    assert "<system-out>n 20, failed 80, excluded 0</system-out>" in text
+    assert "failed samples are ignored" in text
+
+
+def test_a_gate_notes_other_scorers_and_other_samples_than_the_baseline(failing, cli, project):
+    before = failing(0, 90)
+    task = (project.folder / "task.yaml").read_text(encoding="utf-8")
+    project.write("task.yaml", task.replace("      metrics:", "      normalize: [lower]\n      metrics:"))
+    project.write("rows.jsonl", (project.folder / "rows.jsonl").read_text(encoding="utf-8").replace("q99", "q100"))
+    run = cli("run", "task.yaml", "--dataset", "rows.jsonl", "-q", "--json")
+    after = run.json["run"]
+    notes = cli("gate", after, "--baseline", before, "--max-drop", "1", "--json").json["notes"]
+    assert any("string_equals is not the same scorer in the baseline and this run" in note for note in notes)
+    expected = "the datasets of the baseline and this run differ: samples 1 only in the baseline, 1 only in this run"
+    assert expected in notes
+
+
+def test_a_share_for_failures_needs_the_limit(failing, cli):
+    failing(0, 100)
+    said = cli("gate", "--require", "accuracy > 0", "--failures", "worst", "--max-failures", "0.5")
+    assert said.code == 2
+    assert "--max-failures is for --failures limit" in said.err

@@ -129,7 +129,7 @@ def test_a_log_that_was_cut_off_is_partial_and_says_so(project, cli):
     assert said.json["status"] == "partial"
     assert "the log says error (out of money)" in said.err
     assert "is partial: it may lack samples" in cli("compare", "latest", "latest").out
-    assert "The run is partial." in cli("gate", "--require", "accuracy >= 0").out
+    assert "note: the run is partial" in cli("gate", "--require", "accuracy >= 0").out
     assert "(**partial**)" in cli("gate", "--require", "accuracy >= 0", "--markdown", "-").out
     with zipfile.ZipFile(project.folder / "cut.eval", "w") as archive:
         archive.writestr("_journal/start.json", json.dumps({"version": 2, "eval": {"task": "sums", "model": None}}))

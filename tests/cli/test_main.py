@@ -175,3 +175,18 @@ def test_colours_only_on_a_terminal_and_never_with_no_color(recorded):
     styles = {code for found in COLOUR.findall(plain) for code in found[2:-1].split(";")}
     assert styles <= {"0", "1", "2", "3", ""}, "bold, dim and italic are not colours"
     assert COLOUR.sub("", plain) == COLOUR.sub("", coloured)
+
+
+def test_sigterm_stops_as_ctrl_c_does(cli, recorded, monkeypatch):
+    import signal
+
+    from assay.api import run
+
+    def interrupted(*arguments, **options):
+        signal.raise_signal(signal.SIGTERM)
+
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(run, "run_file", interrupted)
+    said = cli("run", "task.yaml")
+    assert said.code == 130
+    assert signal.getsignal(signal.SIGTERM) is before

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 
@@ -59,3 +61,30 @@ def test_what_an_endpoint_made_us_leave_out_is_told(cli, live, loopback):
     assert said.code == 0, said.err
     assert "note: " in said.err
     assert "temperature" in said.err
+
+
+@pytest.mark.parametrize("most", ["0.05", "1"])
+def test_a_run_of_which_every_sample_fails_says_why_in_its_last_line(cli, recorded, most):
+    recorded.write("other.jsonl", [{"answer": "yes", "output": None}] * 3)
+    said = cli("run", "task.yaml", "--dataset", "other.jsonl", "--max-failures", most)
+    assert said.code == (3 if most == "0.05" else 0)
+    assert said.err.splitlines()[-1].startswith("every sample failed: ")
+    assert said.err.splitlines()[-1].removeprefix("every sample failed: ") in cli("samples", "--failed", "--json").out
+
+
+def test_few_calls_to_a_dead_model_say_why_in_the_last_line(cli, live):
+    project = live(2)
+    # nothing listens on the port of the discard protocol
+    text = (project.folder / "model.yaml").read_text(encoding="utf-8")
+    project.write("model.yaml", re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:9", text))
+    said = cli("run", "task.yaml", "--model", "stub", "-q")
+    assert said.code == 3
+    last = said.err.splitlines()[-1]
+    assert last.startswith("every sample failed: ")
+    assert "refused" in last.lower()
+
+
+def test_some_failures_name_the_first(cli, recorded):
+    said = cli("run", "task.yaml")
+    assert said.code == 3
+    assert said.err.splitlines()[-1].startswith("the first failure: ")

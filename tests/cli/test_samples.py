@@ -89,6 +89,7 @@ def test_the_reason_of_a_failure_is_never_cut(cli, recorded):
 def test_lines_of_a_stack_stay_lines(cli, recorded):
     from assay.report.samples import _lines
     from assay.store.decoder import Sample
+    from assay.store.run_spec import RunSpec
     from assay.types import Failure
 
     failure = Failure(stage="score", kind="code", detail="ValueError: no\n  line 3, in score\n  line 4, in more")
@@ -102,7 +103,8 @@ def test_lines_of_a_stack_stay_lines(cli, recorded):
         scores={},
         failures={"mine": failure},
     )
-    assert [line for line, _ in _lines(entry, "reply")] == [
+    spec = RunSpec(kind="run", task="t", definition={"solver": {"trace_column": "reply"}})
+    assert [line for line, _ in _lines(entry, spec)] == [
         "sample a",
         "  → yes",
         "  failed (code) in mine: ValueError: no",
@@ -187,3 +189,83 @@ definition:
     shown = cli("samples").out
     assert "sample 0 (trial 1)" in shown
     assert "in numeric_equals: " in shown
+
+
+def test_samples_are_sorted_and_the_worst_come_first(cli, project):
+    project.write("task.yaml", SCORED)
+    rows = [{"sample_id": f"s{i}", "lang": "de" if i % 2 else "en", "points": n} for i, n in enumerate([3, 1, 5, 2])]
+    project.write("data.jsonl", [*rows, {"sample_id": "none", "lang": "fr", "points": "many"}])
+    assert cli("run", "task.yaml", "-q", "--max-failures", "1").code == 0
+
+    def ids(*arguments):
+        said = cli("samples", "--json", *arguments)
+        assert said.code == 0, said.err
+        return [row["sample_id"] for row in said.lines]
+
+    assert ids("--sort", "points") == ["s1", "s3", "s0", "s2", "none"]
+    assert ids("--sort", "-points") == ["s2", "s0", "s3", "s1", "none"]
+    assert ids("--sort", "points", "--worst", "2") == ["s1", "s3"]
+    assert ids("--sort", "answer_pred", "--limit", "1") == ["s1"]
+    assert ids("--where", "points < 3") == ["s1", "s3"]
+    assert ids("--where", "points <= 3", "--where", "lang = en") == ["s0"]
+    assert ids("--where", "sample/lang != de") == ["s0", "s2", "none"]
+    assert len(ids("--worst", "3")) == 3
+
+
+SCORED = """
+key: points
+display_name: Points
+definition:
+  dataset: {source: {type: local, file_path: data.jsonl}}
+  solver: {type: pass_through_solver, trace_column: points}
+  scorers:
+    - {type: numeric_equals, ground_truth: "3"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--where", "nonsense"), "is not a condition"),
+        (("--where", "is_correct < high"), "compares numbers"),
+        (("--where", "is_corect < 1"), 'did you mean "is_correct"?'),
+        (("--sort", "questoin"), 'did you mean "question"?'),
+        (("--sort", "-is_correct", "--worst", "1"), "without a minus"),
+    ],
+)
+def test_a_query_that_cannot_be_is_an_error_with_the_nearest_name(run, arguments, words):
+    said = run("samples", *arguments)
+    assert (said.code, said.out) == (2, "")
+    assert words in said.err
+
+
+def test_a_graded_run_has_wrong_samples(cli, project):
+    unmet = {"explanation": "It is rude.", "criterion_status": "UNMET"}
+    project.write("judge.jsonl", [{"reply": unmet}])
+    project.write("rubric.yaml", "- {name: polite, requirement: Is polite.}")
+    project.write("essays/one.txt", "Go away.")
+    cli("grade", "rubric.yaml", "essays", "--judge", "scripted/judge.jsonl")
+    assert [row["sample_id"] for row in cli("samples", "--wrong", "--json").lines] == ["one.txt"]
+
+
+def test_only_right_scores_are_green(run, monkeypatch, recorded):
+    from io import StringIO
+
+    from rich.console import Console
+
+    from assay.api.stored import find, read_project_store, read_samples
+    from assay.report.samples import print_sample
+
+    store = read_project_store(str(recorded.folder / ".assay" / "assay.db"))
+    record = find(store, "latest")
+    for full in (False, True):
+        styles = {}
+        for sample in read_samples(store, record):
+            out = StringIO()
+            print_sample(
+                Console(file=out, force_terminal=True, color_system="standard"), sample, record.spec, full=full
+            )
+            scored = [line for line in out.getvalue().splitlines() if "string_equals" in line]
+            styles[sample.sample_id] = scored[0][:5] if scored else None
+        assert styles == {"first": "\x1b[32m", "second": "\x1b[31m", "third": "\x1b[32m", "fourth": None}
+    store.close()

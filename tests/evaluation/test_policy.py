@@ -1,8 +1,12 @@
 """Policies: which values a rule is about, and when it holds."""
 
+from dataclasses import replace
+
 import pytest
 
+from assay.analysis.gate import RuleChecker
 from assay.evaluation.policy import verdicts, verdicts_of
+from assay.results.rules import FailureRule
 from assay.results.run import MetricReport, RunReport, ScorerReport
 from assay.spec.evaluation import Policy
 from assay.types import MetricResult, MetricValue
@@ -102,3 +106,26 @@ def test_one_result_is_judged_by_the_rules_in_whose_scope_it_lies():
     ]
     policy = Policy.model_validate({"key": "p", "rules": rules})
     assert [v.rule for v in verdicts_of([policy], "e", "s", run(a=0.9))] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("failed", "rule", "passed"),
+    [
+        (0, FailureRule(), True),
+        (2, FailureRule(), False),
+        (2, FailureRule(max_share=0.5), True),
+        (2, FailureRule(mode="ignore"), True),
+        # without the samples nobody knows where the worst case lies
+        (2, FailureRule(mode="worst"), False),
+        (0, FailureRule(mode="worst"), True),
+    ],
+)
+def test_failed_samples_reach_policies(failed, rule, passed):
+    report = run(exact=1.0)
+    report = replace(report, scorers=(replace(report.scorers[0], n_failed=failed),))
+    policy = Policy.model_validate(
+        {"key": "p", "rules": [{"key": "r", "definition": at_least(0.8), "scope": "all_latest"}]}
+    )
+    (verdict,) = verdicts([policy], "e", {"s": report}, RuleChecker(rule))
+    assert verdict.passed is passed, verdict.reason
+    assert (verdict.counts.n, verdict.counts.failed) == (4, failed)

@@ -5,6 +5,8 @@ import signal
 import sqlite3
 import time
 
+import pytest
+
 N = 2_000
 KILLS = 20
 IN_FLIGHT = 30
@@ -67,13 +69,14 @@ def wait_until_asking(loopback, process, more_than):
         time.sleep(0.005)
 
 
-def test_ctrl_c_ends_within_a_second_and_the_run_can_be_resumed(live, loopback):
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+def test_a_stop_ends_within_a_second_and_the_run_can_be_resumed(live, loopback, stop):
     project = live(N)
     loopback.configure(latency_ms=LATENCY_S * 1000)
     process = project.start(*arguments())
     wait_until_asking(loopback, process, more_than=100)
     stopped = time.monotonic()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(stop)
     _, err = process.communicate(timeout=20)
     assert time.monotonic() - stopped < 3, "a second, and some patience with a busy machine"
     assert process.returncode == 130
@@ -82,4 +85,23 @@ def test_ctrl_c_ends_within_a_second_and_the_run_can_be_resumed(live, loopback):
     finished = project.assay(*arguments())
     assert finished.code == 0
     assert finished.json["n_samples"] == N
+    assert loopback.stats()["arrived"] <= N + 2 * IN_FLIGHT
+
+
+def test_sigterm_stops_a_run_that_ignores_ctrl_c(live, loopback):
+    # what a shell starts in the background ignores Ctrl-C
+    project = live(N)
+    loopback.configure(latency_ms=LATENCY_S * 1000)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process = project.start(*arguments())
+    finally:
+        signal.signal(signal.SIGINT, before)
+    wait_until_asking(loopback, process, more_than=100)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "the same command goes on from there" in err
+    loopback.configure(latency_ms=0)
+    assert project.assay(*arguments()).code == 0
     assert loopback.stats()["arrived"] <= N + 2 * IN_FLIGHT

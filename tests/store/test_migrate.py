@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import signal
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect
 
 from assay.errors import StoreError
+from assay.store import runs
 from assay.store.migrate import configuration
 from assay.store.schema import SCHEMA_VERSION
 from assay.store.sqlite_file import APPLICATION_ID, stored_version
@@ -20,6 +23,7 @@ from assay.store.store import bring_up_to_date, open_for_reading, open_store
 
 VERSIONS = sorted(script.revision for script in ScriptDirectory.from_config(configuration()).walk_revisions())
 OLDER = VERSIONS[:-1]
+STORES = Path(__file__).parent / "fixtures" / "0003" / "stores"
 
 
 def test_versions_are_numbers_of_four_digits_whose_last_is_the_schemas():
@@ -213,3 +217,54 @@ def test_of_two_processes_that_migrate_the_same_store_one_does_it(older_store):
     for path in paths:
         assert stored_version(path) == SCHEMA_VERSION
         assert len(list(path.parent.glob(f"{path.name}.backup-*"))) == 1
+
+
+@pytest.mark.parametrize("version", OLDER)
+def test_a_migrated_store_has_the_schema_of_a_new_one(older_store, version):
+    path = older_store(version)
+    bring_up_to_date(str(path))
+    open_store(str(path.with_name("fresh.db"))).close()
+    migrated, fresh = (described(each) for each in (path, path.with_name("fresh.db")))
+    assert migrated == fresh
+
+
+def described(path):
+    """Columns and indexes of every table: name, type, null, default and place in the key."""
+    with closing(sqlite3.connect(path)) as connection:
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        columns = {table: sorted(connection.execute(f"PRAGMA table_info({table})")) for table in tables}
+        indexes = {
+            table: sorted(
+                (unique, sorted(column for *_, column in connection.execute(f"PRAGMA index_info({name})")))
+                for _, name, unique, *_ in connection.execute(f"PRAGMA index_list({table})")
+            )
+            for table in tables
+        }
+    return {table: [column[1:] for column in rows] for table, rows in columns.items()}, indexes
+
+
+def test_names_of_older_runs_move_into_their_columns(older_store):
+    path = older_store("0004")
+    spec = '{"name": "v1", "tags": ["é"], "evaluation": "e", "specification": "s", "repeat": 2}'
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE runs SET spec = ?", (spec,))
+        connection.commit()
+    bring_up_to_date(str(path))
+    with closing(sqlite3.connect(path)) as connection:
+        row = connection.execute("SELECT name, tags, evaluation, specification, repeat FROM runs").fetchone()
+    assert row == ("v1", '["é"]', "e", "s", 2)
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in STORES.glob("*.db.gz")))
+def test_runs_of_a_store_of_schema_0003_are_found_and_read_after_its_migration(tmp_path, name):
+    path = tmp_path / "old.db"
+    path.write_bytes(gzip.decompress((STORES / name).read_bytes()))
+    open_store(str(path)).close()
+    store = open_for_reading(str(path))
+    records = runs.all_runs(store, None, steps=True)
+    assert records
+    for record in records:
+        assert runs.find(store, record.id) == record
+        assert (record.name, record.tags, record.specification) == (None, (), None)
+        assert record.repeat == record.spec.repeat
+    store.close()

@@ -122,3 +122,59 @@ def test_a_step_of_something_else_is_never_the_latest(store):
     assert [record.no for record in runs.all_runs(store, 5)] == [own.no]
     assert len(runs.all_runs(store, 100, steps=True)) == 46
     assert runs.find(store, probe.id).kind == "audit"
+
+
+def named(task="t", **names):
+    return runs.NewRun(spec=RunSpec(kind=names.pop("kind", "run"), task=task, **names), file="f", model=None)
+
+
+def test_names_come_in_their_order(store):
+    plain = runs.start(store, named())
+    first, second = (runs.start(store, named(name="v2", tags=("nightly",))) for _ in range(2))
+    part = runs.start(store, named(evaluation="e", specification="short"))
+    runs.start(store, named(evaluation="e", specification="short", repeat=1))
+    other = runs.start(store, named(task="other"))
+    assert runs.find(store, "v2").no == second.no
+    assert runs.find(store, "short").no == part.no, "the result of a specification is its first run"
+    assert runs.find(store, "t@latest").no == part.no + 1
+    assert runs.find(store, "latest").no == other.no
+    # a full id beats a name, a name a specification, a specification a prefix
+    runs.start(store, named(name=plain.id))
+    assert runs.find(store, plain.id).no == plain.no
+    called = runs.start(store, named(name="short"))
+    assert runs.find(store, "short").no == called.no
+    prefix = first.id[:7]
+    step = runs.start(store, named(specification=prefix))
+    assert runs.find(store, prefix).no == step.no
+    record = runs.find(store, "v2")
+    assert (record.name, record.tags, record.spec.name) == ("v2", ("nightly",), "v2")
+
+
+def test_a_name_that_is_nearly_right_is_suggested(store):
+    runs.start(store, named(task="support", name="baseline"))
+    for wrong, meant in (("basline", "baseline"), ("suport@latest", "support@latest")):
+        with pytest.raises(SpecError, match=f'did you mean "{meant}"'):
+            runs.find(store, wrong)
+
+
+@pytest.mark.parametrize("name", ["latest", "t@latest", "", " v2", "a\nb", "x" * 101])
+def test_a_name_that_could_not_be_used_is_refused(store, name):
+    with pytest.raises(SpecError, match="cannot be the name of a run"):
+        runs.start(store, named(name=name))
+
+
+def test_names_do_not_change_the_identity():
+    assert named(name="v2", tags=("a",), evaluation="e", specification="s").spec.identity() == named().spec.identity()
+
+
+def test_a_run_that_is_taken_up_again_gets_the_new_name_and_keeps_the_old_without_one(store):
+    record = runs.start(store, named(name="v1", tags=("a",)))
+    assert runs.rename(store, record, named().spec).name == "v1"
+    again = runs.rename(store, record, named(name="v2").spec)
+    assert (again.name, again.spec.name, again.tags) == ("v2", "v2", ("a",))
+
+
+def test_settings_in_which_runs_of_a_task_differ_are_known(store):
+    specs = [named(config={"lang": "de", "n": 1}), named(config={"lang": "en", "n": 1}), named(task="other")]
+    records = [runs.start(store, spec) for spec in specs]
+    assert runs.differing(records) == [{"lang": "de"}, {"lang": "en"}, {}]

@@ -8,6 +8,7 @@ from itertools import pairwise
 from string import ascii_uppercase
 
 import numpy as np
+import orjson
 
 from assay.analysis.means import SampleMean, answer_columns, one_mean, sample_means
 from assay.analysis.per_sample import RunSeries, Series, series_of
@@ -18,6 +19,7 @@ from assay.prepare.describe import completed
 from assay.registry import Registry
 from assay.results.comparison import Compared, Comparison, Flip, Matching, NamedRun, Part
 from assay.results.rules import one_address
+from assay.results.run import SampleCounts, invalid_count
 from assay.spec.nearest import listing, nearest
 from assay.stats import interval
 from assay.stats.clusters import FloatArray
@@ -27,7 +29,7 @@ from assay.stats.paired import Paired, Verdict, items_to_decide, paired, verdict
 from assay.stats.random import generator
 from assay.store.decoder import read_samples
 from assay.store.run_spec import changed_settings
-from assay.store.runs import RunRecord
+from assay.store.runs import RunRecord, differing
 from assay.store.store import Store
 from assay.types import MetricValue
 
@@ -37,10 +39,12 @@ IDS_SHOWN = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareOptions:
-    """What a person may say about a comparison.
+    """What decides a comparison.
 
     `metrics` are addresses or ends of them, all headline means when there are none; `ignored` columns may differ
-    between the samples of two runs; `lower_is_better` names the numbers of which less is better.
+    between the samples of two runs; `lower_is_better` names the numbers of which less is better. `worst_case` puts
+    failed samples of the baseline at the high end of their declared range, those of the other runs at the low end.
+    `names` stand for the letters of the runs in notes.
     """
 
     metrics: tuple[str, ...] = ()
@@ -48,6 +52,8 @@ class CompareOptions:
     ignored: tuple[str, ...] = ()
     margin: float | None = None
     level: float = 0.95
+    worst_case: bool = False
+    names: tuple[str, ...] = tuple(ascii_uppercase)
 
 
 def compare_runs(store: Store, records: Sequence[RunRecord], options: CompareOptions) -> Comparison:
@@ -58,7 +64,7 @@ def compare_runs(store: Store, records: Sequence[RunRecord], options: CompareOpt
         raise SpecError(f"at most {MOST_RUNS} runs can be compared at once")
     ignored = {*options.ignored, *(name for record in records for name in answer_columns(record))}
     measures, notes = _measures(store, records, options)
-    first, *rest = _read(store, records, measures, ignored)
+    first, *rest = _read(store, records, measures, ignored, worst_case=options.worst_case)
     _refuse_unknown(options.ignored, [first, *rest])
     matching = tuple(_match(store, first, other, letter) for other, letter in zip(rest, _letters(1), strict=False))
     every = [
@@ -68,8 +74,16 @@ def compare_runs(store: Store, records: Sequence[RunRecord], options: CompareOpt
     ]
     return Comparison(
         runs=tuple(
-            NamedRun(letter=letter, run=record.id, task=record.task, model=record.model)
-            for letter, record in zip(_letters(0), records, strict=False)
+            NamedRun(
+                letter=letter,
+                run=record.id,
+                task=record.task,
+                model=record.model,
+                name=record.name,
+                config=record.spec.config,
+                settings=settings,
+            )
+            for letter, record, settings in zip(_letters(0), records, differing(records), strict=False)
         ),
         matching=matching,
         compared=tuple(_decided(every, options)),
@@ -80,7 +94,12 @@ def compare_runs(store: Store, records: Sequence[RunRecord], options: CompareOpt
 
 
 def _read(
-    store: Store, records: Sequence[RunRecord], measures: Sequence[Mapping[str, SampleMean]], ignored: Collection[str]
+    store: Store,
+    records: Sequence[RunRecord],
+    measures: Sequence[Mapping[str, SampleMean]],
+    ignored: Collection[str],
+    *,
+    worst_case: bool,
 ) -> list[RunSeries]:
     """Every run once; where one has several rows a sample, all of them sample by sample."""
     fanned = any(record.spec.fans_out for record in records)
@@ -88,6 +107,10 @@ def _read(
     for record, own in zip(records, measures, strict=True):
         if record.id not in read:
             read[record.id] = series_of(store, record, own, ignored=ignored, columns=fanned)
+    if worst_case:
+        for record in records:
+            for series in read[record.id].series.values():
+                series.fill_lost(1 if record.id == records[0].id else 0)
     if fanned:
         made = {name for run in read.values() for name in made_columns(run)}
         read = {name: by_source(run, made) for name, run in read.items()}
@@ -132,27 +155,52 @@ def _measures(
         for one, other in pairwise(records)
         if one.task != other.task
     ]
-    notes += _sameness(records, {own[address].scorer: None for own in every for address in wanted}, known)
+    notes += _sameness(
+        records, {own[address].scorer: None for own in every for address in wanted}, known, options.names
+    )
     notes += [f"run {record.id} is partial: it may lack samples" for record in records if record.status == "partial"]
     return [{address: own[address] for address in dict.fromkeys(wanted)} for own in every], notes
 
 
-def _sameness(records: Sequence[RunRecord], keys: Collection[str], known: Registry) -> Iterator[str]:
+def _sameness(
+    records: Sequence[RunRecord], keys: Collection[str], known: Registry, names: Sequence[str]
+) -> Iterator[str]:
     """What a reader must know of runs that are one, or whose scorers are not."""
     first, *rest = records
     before = completed(first.spec, known)
-    for letter, record in zip(_letters(1), rest, strict=False):
+    for name, record in zip(names[1:], rest, strict=False):
         if record.id == first.id:
-            yield f"A and {letter} are the same run, {record.id}"
+            yield f"{names[0]} and {name} are the same run, {record.id}"
         after = completed(record.spec, known)
         for key in keys:
             one, other = before.scorer(key), after.scorer(key)
             changed = changed_settings(one, other) if one is not None and other is not None else []
             if changed:
                 yield (
-                    f"{key} is not the same scorer in A and {letter}: {listing(changed)} differs; what changed may be "
-                    "the scorer and not the answers"
+                    f"{key} is not the same scorer in {names[0]} and {name}: {listing(changed)} differs; what changed "
+                    "may be the scorer and not the answers"
                 )
+
+
+def dataset_notes(records: Sequence[RunRecord], matching: Sequence[Matching], names: Sequence[str]) -> Iterator[str]:
+    """Say which runs have other samples than the baseline, or another file where answers are not part of it."""
+    first, *rest = records
+    for name, record, match in zip(names[1:], rest, matching, strict=False):
+        differing = {
+            f"only in {names[0]}": len(match.only_before),
+            f"only in {name}": len(match.only_after),
+            "with other content": len(match.other_content),
+        }
+        parts = [f"{n:,} {what}" for what, n in differing.items() if n]
+        if parts:
+            yield f"the datasets of {names[0]} and {name} differ: samples {', '.join(parts)}"
+        elif _live_digest(first) != _live_digest(record):
+            yield f"the datasets of {names[0]} and {name} are different files; the samples compared are the same"
+
+
+def _live_digest(record: RunRecord) -> str | None:
+    """The digest of a run's dataset; None where the dataset holds the answers too, which may differ."""
+    return None if answer_columns(record) else record.spec.dataset.sha256
 
 
 def _match(store: Store, first: RunSeries, other: RunSeries, letter: str) -> Matching:
@@ -196,6 +244,8 @@ class _Found:
     groups: Mapping[str, Paired]
     criteria: Mapping[str, Paired]
     failed: tuple[int, int]
+    counts: tuple[SampleCounts, SampleCounts]
+    range_known: bool
     numbers: tuple[MetricValue, MetricValue]
 
 
@@ -223,7 +273,31 @@ def _one(first: RunSeries, other: RunSeries, address: str, found: Matching, opti
             sum(each not in before.values for each in matched),
             sum(each not in after.values for each in matched),
         ),
+        counts=(
+            _counts(first, before, matched, filled=options.worst_case),
+            _counts(other, after, matched, filled=options.worst_case),
+        ),
+        range_known=before.measure.bounds is not None and after.measure.bounds is not None,
         numbers=(differ.mean(before, ids), differ.mean(after, ids)),
+    )
+
+
+def _counts(run: RunSeries, series: Series, matched: Sequence[str], *, filled: bool) -> SampleCounts:
+    """How many of the samples that both runs have entered the number of one, failed, or were left out.
+
+    Failed samples that were `filled` with the end of a range have a value, but no score: they are not part of n.
+    """
+    failed = sum(each in series.lost for each in matched)
+    without = sum(each not in series.values or (filled and each in series.lost) for each in matched)
+    lost_without = sum(each in series.lost and (filled or each not in series.values) for each in matched)
+    scorers = [] if run.record.summary is None else orjson.loads(run.record.summary)["scorers"]
+    detail = next((scorer.get("detail") for scorer in scorers if scorer["key"] == series.measure.scorer), None)
+    return SampleCounts(
+        n=len(matched) - without,
+        failed=failed,
+        excluded=without - lost_without,
+        invalid=invalid_count(detail),
+        total=len(matched),
     )
 
 
@@ -311,6 +385,9 @@ def _compared(each: _Found, p: float | None, options: CompareOptions, lower: boo
         flips=tuple(Flip(sample_id=e, before=before[e], after=after[e]) for e in before if before[e] != after[e]),
         failed_before=each.failed[0],
         failed_after=each.failed[1],
+        counts_before=each.counts[0],
+        counts_after=each.counts[1],
+        range_known=each.range_known,
         groups=_parts(each.groups),
         criteria=_parts(each.criteria),
         in_points=bool(numbers) and min(numbers) >= 0 and max(numbers) <= 1,

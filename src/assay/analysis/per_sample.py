@@ -35,17 +35,24 @@ PAGE = 5_000
 class Series:
     """The samples of a run under one measure, by id; `failed` says why a sample has no number.
 
-    With `sizes` a value is a sum over so many rows.
+    `lost` holds the samples of which an answer or a score failed, be it in one trial of several. With `sizes` a value
+    is a sum over so many rows.
     """
 
     measure: SampleMean
     values: dict[str, float] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
     groups: dict[str, str] = field(default_factory=dict)
     clusters: dict[str, str] = field(default_factory=dict)
     criteria: dict[str, dict[str, float]] = field(default_factory=dict)
     options: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def fill_lost(self, end: int) -> None:
+        """Put every lost sample at the low (0) or high (1) end of the declared range, if there is one."""
+        if self.measure.bounds is not None:
+            self.values.update(dict.fromkeys(self.lost, self.measure.bounds[end]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +179,8 @@ def _digest(sample: Mapping[str, Any], ignored: Collection[str]) -> bytes:
 def _read(series: Series, sample_id: str, group: Sequence[Sample], how: _Reading) -> None:
     key = series.measure.scorer
     scores = [sample.scores[key] for sample in group if key in sample.scores]
+    if len(scores) < len(group) and any(None in sample.failures or key in sample.failures for sample in group):
+        series.lost.add(sample_id)
     if not scores:
         failures = [sample.failures[where] for sample in group for where in (None, key) if where in sample.failures]
         series.failed[sample_id] = failures[0].detail if failures else "it was not scored"

@@ -45,6 +45,7 @@ def _summed(series: Series, sources: Mapping[str, str]) -> Series:
         source = sources.get(row, row)
         if source not in made.values:
             made.failed.setdefault(source, why)
+    made.lost = {sources.get(row, row) for row in series.lost}
     for before, after in ((series.groups, made.groups), (series.clusters, made.clusters)):
         for row, label in before.items():
             after.setdefault(sources.get(row, row), label)

@@ -20,15 +20,18 @@ def compare(
     margin: float | None = None,
     level: float = 0.95,
     store: str | None = None,
-    **more: tuple[str, ...],
+    lower_is_better: Sequence[str] = (),
+    ignored: Sequence[str] = (),
 ) -> Comparison:
     """Compare runs with a baseline, sample by sample; the same as `assay compare`.
 
-    Runs are named by id, unique prefix or `latest`, or given as results. More options by name: `lower_is_better`,
-    `ignored`, each a tuple of names.
+    Runs are named as on the command line, or given as results. `lower_is_better` names metrics of which less is better,
+    `ignored` columns that may differ between the samples.
     """
     metrics = (metric,) if isinstance(metric, str) else tuple(metric)
-    options = CompareOptions(metrics=metrics, margin=margin, level=level, **more)
+    options = CompareOptions(
+        metrics=metrics, margin=margin, level=level, lower_is_better=tuple(lower_is_better), ignored=tuple(ignored)
+    )
     runs = (baseline, *others)
     kept = [run.location for run in runs if not isinstance(run, str)]
     location = store or (kept[0] if kept else default_location(project_folder(Path.cwd() / "_")))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,14 @@ from assay.prepare.plan import Options, prepare
 from assay.prepare.recipes import Make, Recipe
 from assay.registry import Registry
 from assay.results.evaluation import EvaluationReport
+from assay.results.rules import MAX_FAILURES, FailureMode, FailureRule
 from assay.results.run import RunReport
 from assay.runner.progress import Listener, Progress, silent
 from assay.runner.session import arun_task, run_task
 from assay.spec.definitions import Definitions
 from assay.spec.environment import environment_of
 from assay.spec.generator import GeneratedDataset
-from assay.spec.nearest import listing, nearest
+from assay.spec.nearest import listing, nearest, refuse_unknown_keywords
 from assay.spec.project import project_folder
 from assay.store.runs import find
 from assay.store.store import Store, default_location, open_for_planning, open_store
@@ -52,6 +53,12 @@ __all__ = [
     "run_file",
     "silent",
 ]
+
+
+_INTERNAL = ("repeat", "keyless", "kind", "evaluation", "specification")
+OPTION_NAMES = tuple(field.name for field in fields(Options) if field.name not in _INTERNAL)
+"""What a program may say about a run, by name."""
+_EVALUATION = ("failures", "max_failures")
 
 
 def run_file(path: Path, options: Options, *, listener: Listener = silent) -> tuple[RunReport, tuple[Problem, ...]]:
@@ -129,29 +136,51 @@ def is_evaluation(path: Path) -> bool:
 
 
 def run_evaluation_file(
-    path: Path, options: Options, *, given: frozenset[str] = frozenset(), listener: Listener = silent
+    path: Path,
+    options: Options,
+    *,
+    given: frozenset[str] = frozenset(),
+    listener: Listener = silent,
+    failures: FailureRule | None = None,
 ) -> tuple[EvaluationReport, tuple[Problem, ...]]:
-    """Run every specification of a run file; `given` names the options that beat what the file says."""
+    """Run every specification of a run file; `given` names the options that beat what the file says.
+
+    `failures` says how failed samples count in its policies.
+    """
     from assay.evaluation.run import Evaluating
     from assay.evaluation.specifications import prepare_run
 
     prepared = prepare_run(path, registry(), options, given, _maker(options, listener))
     store = open_store(options.store or default_location(prepared.run.document.root))
     try:
-        report = Evaluating(prepared, store, listener).run()
+        report = Evaluating(prepared, store, listener, failures).run()
     finally:
         store.close()
     notes = (*prepared.run.notes, *(note for step in prepared.steps for note in step.loaded.notes))
     return report, tuple(dict.fromkeys(notes))
 
 
-def run_evaluation(path: str | Path, *, config: Mapping[str, Any] | None = None, **more: Any) -> EvaluationReport:
+def run_evaluation(
+    path: str | Path,
+    *,
+    config: Mapping[str, Any] | None = None,
+    failures: FailureMode = "limit",
+    max_failures: float = MAX_FAILURES,
+    **more: Any,
+) -> EvaluationReport:
     """Run an evaluation or a run file and give all of its numbers; the same as `assay run`.
 
+    Policies treat failed samples as `failures` says: a rule fails if more than `max_failures` of its samples failed
+    ("limit"), must hold with all of them at the worst end of their range ("worst"), or leaves them out ("ignore").
+
     More options by name: `model`, `limit`, `store`, `seed`, `fresh`, `allow_outside`, `max_cost`, `max_concurrency`,
-    `cache_policy`, `allow_code`, `trust_code`, `code_timeout`; each beats what the file says.
+    `cache_policy`, `allow_code`, `trust_code`, `code_timeout`; each beats what the file says. `name` and `tags` are for
+    finding the runs again: each is called `name/specification`.
     """
-    return run_evaluation_file(Path(path), Options(config=config or {}, **more), given=frozenset(more))[0]
+    refuse_unknown_keywords("run_evaluation", more, [*_EVALUATION, *OPTION_NAMES])
+    rule = FailureRule(mode=failures, max_share=max_failures)
+    options = Options(config=config or {}, **more)
+    return run_evaluation_file(Path(path), options, given=frozenset(more), failures=rule)[0]
 
 
 def run(
@@ -165,9 +194,12 @@ def run(
 ) -> Result:
     """Run a task file and give its metrics; the same as `assay run`. Works in notebooks and async programs too.
 
+    `name` and `tags` are for finding the run again; they do not change it.
+
     More options by name: `model`, `seed`, `fresh`, `allow_outside`, `max_cost`, `max_concurrency`, `cache_policy`,
     `allow_code`, `trust_code`, `code_timeout`.
     """
+    refuse_unknown_keywords("run", more, OPTION_NAMES)
     options = _options(dataset, config, limit, store, more)
     plan = prepare(Path(path), registry(), options, _maker(options))
     location = options.store or default_location(plan.loaded.document.root)
@@ -191,6 +223,7 @@ async def arun(
 
     Cancelling it stops the run: what was answered is committed, and the same call goes on from there.
     """
+    refuse_unknown_keywords("arun", more, OPTION_NAMES)
     options = _options(dataset, config, limit, store, more)
     # reading files takes a while, and generating a dataset longer: other coroutines go on meanwhile
     plan = await asyncio.to_thread(prepare, Path(path), registry(), options, _maker(options))
@@ -258,13 +291,21 @@ def _only_planned(options: Options) -> Options:
 
 
 def rescore_run(
-    store: Store, name: str, task: Path, *, config: Mapping[str, Any] | None = None, **code: Any
+    store: Store,
+    run: str,
+    task: Path,
+    *,
+    config: Mapping[str, Any] | None = None,
+    name: str | None = None,
+    tags: Sequence[str] = (),
+    **code: Any,
 ) -> Rescored:
-    """Score the stored answers of a run with the scorers of a task file; no model is asked."""
+    """Score the stored answers of a run with the scorers of a task file, as a new run; no model is asked."""
     from assay.prepare.permission import CodeOptions
     from assay.runner.rescore import rescore
 
-    return rescore(task, registry(), store, find(store, name), code=CodeOptions(**code), config=config or {})
+    options = CodeOptions(**code)
+    return rescore(task, registry(), store, find(store, run), code=options, name=name, tags=tags, config=config or {})
 
 
 def ping_model(model: str, folder: Path) -> PingResult:

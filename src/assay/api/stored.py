@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 from assay.errors import Problem, SpecError
+from assay.results.costs import CostReport, RunCost
 from assay.results.run import RunReport
 from assay.spec.nearest import listing, nearest
 from assay.spec.project import project_folder
+from assay.store.calls import spending
 from assay.store.decoder import Sample, read_samples
 from assay.store.info import StoreInfo, store_info
 from assay.store.runs import RunRecord, all_runs, find, state
@@ -40,6 +43,8 @@ __all__ = [
     "project_location",
     "read_project_store",
     "read_samples",
+    "report_of",
+    "run_costs",
     "run_report",
     "state",
     "store_info",
@@ -80,7 +85,37 @@ def migrate_store(location: str) -> str:
 
 def run_report(store: Store, name: str) -> RunReport:
     """The metrics of a finished run as they were stored."""
-    return stored_report(store, find(store, name))
+    return report_of(store, find(store, name))
+
+
+def report_of(store: Store, record: RunRecord) -> RunReport:
+    """The metrics of a finished run as they were stored, from its record."""
+    return stored_report(store, record)
+
+
+def run_costs(store: Store, since: datetime | None = None) -> CostReport:
+    """What the runs that started since a moment paid for, the probes of audits and generated datasets included.
+
+    A reply that was asked for again replaces the older one in the store; the summaries of finished runs still count
+    both, so these are what is added up.
+    """
+    costs = []
+    for record in all_runs(store, None, steps=True):
+        if since is not None and datetime.fromisoformat(record.started_at) < since:
+            continue
+        spent = spending(store, record.no) if record.summary is None else report_of(store, record).spending
+        if spent:
+            costs.append(
+                RunCost(
+                    run=record.id,
+                    name=record.name,
+                    kind=record.kind,
+                    task=record.task,
+                    started_at=record.started_at,
+                    spending=tuple(spent),
+                )
+            )
+    return CostReport(since=None if since is None else since.isoformat(), runs=tuple(costs))
 
 
 def expect_sample(store: Store, record: RunRecord, sample_id: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from assay.cli.options import console, find_store, json_option, plugin_option, store_option, tell_reading
@@ -37,6 +35,12 @@ from assay.cli.options import console, find_store, json_option, plugin_option, s
     help="Show N changed samples each way; --json has all.",
 )
 @click.option(
+    "--show-flips",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Print N changed samples per metric with the answers of both runs, losses first; with --json too.",
+)
+@click.option(
     "--lower-is-better", multiple=True, metavar="ADDRESS", help="A number of which less is better, such as a latency."
 )
 @click.option(
@@ -50,6 +54,7 @@ def command(
     others: tuple[str, ...],
     *,
     flips: int,
+    show_flips: int | None,
     store: str | None,
     as_json: bool,
     metrics: tuple[str, ...],
@@ -67,10 +72,12 @@ def command(
     \b
     Examples:
       assay compare 3f2a latest
-      assay compare 3f2a latest --metric accuracy --margin 0.01
+      assay compare v1 v2 --metric accuracy --margin 0.01
+      assay compare v1 v2 --show-flips 10
       assay compare 3f2a 91bc 77d0 --json > comparison.json
     """
     from assay.analysis.compare import CompareOptions, compare_runs
+    from assay.analysis.sample_query import worst_flips
     from assay.api.stored import find
 
     opened = find_store(store)
@@ -79,14 +86,19 @@ def command(
     options = CompareOptions(
         metrics=metrics, lower_is_better=lower_is_better, ignored=ignored, margin=margin, level=level
     )
-    found = compare_runs(opened, records, options)
+    comparison = compare_runs(opened, records, options)
+    flipped = [] if show_flips is None else worst_flips(opened, records, comparison, show_flips)
     if as_json:
-        import orjson
+        from assay.cli.run import print_json
+        from assay.report.flips import flips_document
 
-        sys.stdout.buffer.write(orjson.dumps(found.to_dict(), option=orjson.OPT_INDENT_2) + b"\n")
-        sys.stdout.buffer.flush()
+        shown = {} if show_flips is None else {"flipped_samples": flips_document(flipped)}
+        print_json({**comparison.to_dict(), **shown})
     else:
         from assay.report.compare_table import comparison_table
+        from assay.report.flips import flips_text
 
-        console().print(comparison_table(found, flips=flips))
-    return 1 if found.is_worse else 0
+        console().print(comparison_table(comparison, flips=flips))
+        if show_flips is not None:
+            console().print(flips_text(flipped))
+    return 1 if comparison.is_worse else 0

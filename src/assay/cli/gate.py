@@ -8,10 +8,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.options import FILE, console, find_store, json_option, plugin_option, store_option, tell_reading
+from assay.cli.options import (
+    FILE,
+    console,
+    failures_option,
+    find_store,
+    json_option,
+    plugin_option,
+    set_by_hand,
+    store_option,
+    tell_reading,
+)
 
 if TYPE_CHECKING:
-    from assay.results.rules import On
+    from assay.results.rules import FailureMode, On
 
 
 @click.command("gate")
@@ -29,6 +39,15 @@ if TYPE_CHECKING:
     default="point",
     show_default=True,
     help="Hold rules against the number itself, or against the end of its interval that is worse for the rule.",
+)
+@failures_option
+@click.option(
+    "--max-failures",
+    type=click.FloatRange(0, 1),
+    default=0.05,
+    show_default=True,
+    metavar="SHARE",
+    help="With --failures limit: the share of a rule's samples that may fail.",
 )
 @click.option("--baseline", metavar="RUN", help="A run that this one may not fall behind, sample by sample.")
 @click.option(
@@ -55,6 +74,8 @@ def command(
     *,
     rules: tuple[str, ...],
     on: On,
+    failures: FailureMode,
+    max_failures: float,
     baseline: str | None,
     max_drop: float,
     metrics: tuple[str, ...],
@@ -64,20 +85,23 @@ def command(
     store: str | None,
     as_json: bool,
 ) -> int:
-    """Hold the numbers of RUN (default: latest) against rules; exit code 1 when one of them does not hold.
+    """Check the metrics of RUN (default: latest) against rules; exit code 1 if one of them does not hold.
 
-    A number is named by its address, scorer/metric/name, or any unique end of it. One that is undefined fails.
+    A metric is named by its address, scorer/metric/name, or any unique end of it. One that is undefined fails, and
+    so does one of which too many samples failed.
 
     \b
     Examples:
       assay gate --require "accuracy >= 0.8"
-      assay gate latest --require "accuracy >= 0.8" --on bound
+      assay gate latest --require "accuracy >= 0.8" --on bound --failures worst
       assay gate latest --baseline 3f2a --max-drop 0.01 --junit gate.xml --markdown -
     """
     from assay.analysis.gate import GateOptions, gate_run
     from assay.api.stored import find
-    from assay.results.rules import parse_rule
+    from assay.results.rules import FailureRule, parse_rule
 
+    if failures != "limit" and "max_failures" in set_by_hand():
+        raise click.UsageError("--max-failures is for --failures limit")
     if baseline is None and (max_drop or metrics or ignored):
         raise click.UsageError("--max-drop, --metric and --ignore are for --baseline RUN")
     if as_json and markdown == "-":
@@ -85,7 +109,15 @@ def command(
     parsed = tuple(parse_rule(text) for text in rules)
     opened = find_store(store)
     before = None if baseline is None else find(opened, baseline)
-    options = GateOptions(rules=parsed, on=on, baseline=before, max_drop=max_drop, metrics=metrics, ignored=ignored)
+    options = GateOptions(
+        rules=parsed,
+        on=on,
+        failures=FailureRule(mode=failures, max_share=max_failures),
+        baseline=before,
+        max_drop=max_drop,
+        metrics=metrics,
+        ignored=ignored,
+    )
     record = find(opened, run)
     tell_reading([record, before] if before is not None else [])
     gate = gate_run(opened, record, options)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.options import FILE, console, json_option, shown, store_option
+from assay.cli.options import FILE, console, json_option, name_options, shown, store_option
 
 if TYPE_CHECKING:
     from assay.rubric import EvalResult, JudgeSpec
@@ -54,6 +54,7 @@ MOST_FAILED = 0.05
 @click.option("--max-concurrency", type=click.IntRange(min=1), metavar="N", help="At most N calls in flight a model.")
 @click.option("--fresh", is_flag=True, help="Ask anew instead of using votes that are there.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress, no notes.")
+@name_options
 @store_option
 @json_option
 def command(
@@ -89,6 +90,8 @@ def command(
         max_concurrency=given.pop("max_concurrency"),
         fresh=given.pop("fresh"),
         experiment_name=f"{rubric.stem}:{submissions.stem}",
+        name=given.pop("name"),
+        tags=given.pop("tags"),
     )
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", RubricWarning)

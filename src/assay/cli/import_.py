@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from assay.cli.options import FILE, json_option, shown, store_option
+from assay.cli.options import FILE, json_option, name_options, shown, store_option
 
 
 @click.command("import")
@@ -23,6 +23,7 @@ from assay.cli.options import FILE, json_option, shown, store_option
 @click.option("--output", metavar="COLUMN", help="The column of a table that holds the answers.")
 @click.option("--score", "scores", multiple=True, metavar="COLUMN", help="A column of a table that holds scores.")
 @click.option("--dataset", type=FILE, metavar="FILE", help="The dataset of an AutoRubric experiment: texts and truth.")
+@name_options
 @store_option
 @json_option
 def command(path: Path, *, format_: Any, store: str | None, as_json: bool, **given: Any) -> None:

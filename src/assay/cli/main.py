@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,7 +29,7 @@ COMMANDS = {
     "show": "Print the numbers of a run again.",
     "samples": "Look at the samples behind the numbers: inputs, answers, scores, failures.",
     "compare": "Compare runs with a baseline, sample by sample.",
-    "gate": "Hold the numbers of a run against rules and a baseline; for continuous integration.",
+    "gate": "Check a run's metrics against thresholds and a baseline; for continuous integration.",
     "agreement": "Say how far judges agree with people and with each other.",
     "calibrate": "Correct a judge by labels that people gave to some samples.",
     "audit": "Find out whether a judge is swayed by places, length, instructions or luck.",
@@ -119,9 +121,35 @@ def spare_threads() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+@contextmanager
+def stopped_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM (docker stop, a cancelled CI job) stop as Ctrl-C does: what was answered is committed."""
+
+    def stop(number: int, frame: object) -> None:
+        if signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, signal.SIG_DFL, None):
+            # a shell lets jobs in the background ignore Ctrl-C, and handing SIGTERM on to that would ignore it too
+            raise KeyboardInterrupt
+        # handed on, because the event loop has a handler of its own for Ctrl-C: it cancels, and waits for commits
+        signal.raise_signal(signal.SIGINT)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def main() -> None:
     """Run the command line and leave with an exit code that means something."""
     spare_threads()
+    with stopped_by_sigterm():
+        _main()
+
+
+def _main() -> None:
     try:
         sys.exit(cli.main(standalone_mode=False) or 0)
     except click.exceptions.Abort:

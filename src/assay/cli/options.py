@@ -42,6 +42,27 @@ def max_failures_option(function: Function) -> Function:
     )(function)
 
 
+def name_options(function: Function) -> Function:
+    """How the run can be named later."""
+    for option in (
+        click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag of the run; may be repeated."),
+        click.option("--name", metavar="NAME", help="A name for the run; a name means the newest run that has it."),
+    ):
+        function = option(function)
+    return function
+
+
+def failures_option(function: Function) -> Function:
+    return click.option(
+        "--failures",
+        type=click.Choice(["limit", "worst", "ignore"]),
+        default="limit",
+        show_default=True,
+        help="A rule fails if more than --max-failures of its samples failed (limit); must hold with every failed "
+        "sample at the worst end of its range (worst); or leaves failed samples out (ignore).",
+    )(function)
+
+
 def code_options(function: Function) -> Function:
     """What a person says about Python code in task files."""
     for option in (

@@ -13,6 +13,7 @@ from assay.cli.options import (
     config_option,
     json_option,
     max_failures_option,
+    name_options,
     plugin_option,
     store_option,
 )
@@ -23,13 +24,12 @@ from assay.cli.options import (
 @click.argument("task", type=FILE)
 @config_option
 @max_failures_option
+@name_options
 @code_options
 @store_option
 @plugin_option
 @json_option
-def command(
-    run: str, task: Path, *, config: dict[str, str], max_failures: float, store: str | None, as_json: bool, **code: Any
-) -> int:
+def command(run: str, task: Path, *, max_failures: float, store: str | None, as_json: bool, **given: Any) -> int:
     """Score the stored answers of RUN with the scorers of TASK, without asking a model.
 
     Says which scorers are new, changed or gone. Judges that are as they were keep their scores; a changed judge needs
@@ -43,7 +43,7 @@ def command(
     from assay.api.stored import open_project_store
     from assay.cli.run import show, verdict
 
-    done = rescore_run(open_project_store(store, create=False), run, task, config=config, **code)
+    done = rescore_run(open_project_store(store, create=False), run, task, **given)
     for reason in done.stale:
         click.echo(reason, err=True)
     if not done.stale:

@@ -13,9 +13,11 @@ from assay.cli.options import (
     code_options,
     config_option,
     console,
+    failures_option,
     json_option,
     max_failures_option,
     money,
+    name_options,
     named_file,
     plugin_option,
     set_by_hand,
@@ -25,6 +27,7 @@ from assay.cli.options import (
 
 if TYPE_CHECKING:
     from assay.results.evaluation import EvaluationReport
+    from assay.results.rules import FailureMode
     from assay.results.run import RunReport
 
 
@@ -63,19 +66,30 @@ if TYPE_CHECKING:
     help="Use replies paid for earlier; ask anew and replace them; or neither use nor share them.",
 )
 @max_failures_option
+@failures_option
 @click.option(
     "--fresh",
     is_flag=True,
     help="Start anew, asking models again, instead of reusing or resuming an earlier run of the same content.",
 )
 @click.option("--allow-outside", is_flag=True, help="Let files lie outside the project folder.")
+@name_options
 @code_options
 @click.option("--gate", is_flag=True, help="Exit with 1 when a policy of the run file fails.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress.")
 @store_option
 @plugin_option
 @json_option
-def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, gate: bool, **given: Any) -> int:
+def command(
+    file: Path,
+    *,
+    as_json: bool,
+    quiet: bool,
+    max_failures: float,
+    failures: FailureMode,
+    gate: bool,
+    **given: Any,
+) -> int:
     """Run the task, evaluation or run file FILE (or the one with that key) and print its numbers with their intervals.
 
     Results are kept in the project's store as they are made. Stopping (Ctrl-C, a crash, a power cut) loses nothing:
@@ -91,15 +105,21 @@ def command(file: Path, *, as_json: bool, quiet: bool, max_failures: float, gate
     """
     from assay.api.run import Options, is_evaluation, run_evaluation_file, run_file
     from assay.cli.progress import watch
+    from assay.results.rules import FailureRule
 
     options = Options(**given)
     file = named_file(file)
     several = is_evaluation(file)
+    if not several and "failures" in set_by_hand():
+        raise click.UsageError(f"--failures is for the policies of a run file, and {file.name} is none")
     if gate and not several:
         raise click.UsageError(f"--gate goes by the policies of a run file, and {file.name} is none; see `assay gate`")
     with watch(enabled=not quiet) as listener:
         if several:
-            evaluation, notes = run_evaluation_file(file, options, given=set_by_hand(), listener=listener)
+            rule = FailureRule(mode=failures, max_share=max_failures)
+            evaluation, notes = run_evaluation_file(
+                file, options, given=set_by_hand(), listener=listener, failures=rule
+            )
         else:
             report, notes = run_file(file, options, listener=listener)
     if not quiet:
@@ -131,14 +151,15 @@ def show_evaluation(evaluation: EvaluationReport, *, as_json: bool) -> None:
     if as_json:
         from assay.report.evaluation import evaluation_document
 
-        _print_json(evaluation_document(evaluation))
+        print_json(evaluation_document(evaluation))
         return
     from assay.report.evaluation import evaluation_table
 
     console().print(evaluation_table(evaluation))
 
 
-def _print_json(document: Any) -> None:
+def print_json(document: Any) -> None:
+    """Write an object to stdout, for machines."""
     import orjson
 
     sys.stdout.buffer.write(orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
@@ -164,8 +185,10 @@ def verdict(report: RunReport, max_failures: float, *, name: str = "") -> int:
             f"`assay samples {report.run} --failed` shows them",
             err=True,
         )
-        return 3
-    return 0
+    if report.first_failure is not None and (share > max_failures or share >= 1):
+        which = "every sample failed" if share >= 1 else "the first failure"
+        click.echo(f"{name}{which}: {shown(report.first_failure)}", err=True)
+    return 3 if share > max_failures else 0
 
 
 def show(report: RunReport, *, as_json: bool) -> None:
@@ -173,7 +196,7 @@ def show(report: RunReport, *, as_json: bool) -> None:
     if as_json:
         from assay.results.document import run_document
 
-        _print_json(run_document(report))
+        print_json(run_document(report))
         return
     from assay.report.table import run_table
 

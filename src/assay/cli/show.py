@@ -4,22 +4,41 @@ from __future__ import annotations
 
 import click
 
-from assay.cli.options import find_store, json_option, store_option
+from assay.cli.options import console, find_store, json_option, store_option
 
 
 @click.command("show")
 @click.argument("run", default="latest")
+@click.option("--cite", is_flag=True, help="Print a paragraph for the appendix of a paper instead.")
 @store_option
 @json_option
-def command(run: str, *, store: str | None, as_json: bool) -> None:
-    """Print the numbers of RUN again: its id, a unique prefix of it, or `latest` (the default).
+def command(run: str, *, cite: bool, store: str | None, as_json: bool) -> None:
+    """Print the metrics of RUN again, and where they come from: models, dataset, settings, versions, times, cost.
+
+    RUN is a name, an id or a unique prefix of one, TASK@latest, or latest (the default).
 
     \b
     Examples:
       assay show
-      assay show 3f2a --json
+      assay show v2 --json
+      assay show v2 --cite
     """
-    from assay.api.stored import run_report
-    from assay.cli.run import show
+    from assay.api.stored import find, report_of
+    from assay.cli.run import print_json
+    from assay.report.provenance import citation, provenance_document, provenance_lines
+    from assay.report.table import run_table
+    from assay.results.document import run_document
 
-    show(run_report(find_store(store), run), as_json=as_json)
+    if cite and as_json:
+        raise click.UsageError("--cite prints a paragraph, --json an object: give one of them")
+    opened = find_store(store)
+    record = find(opened, run)
+    report = report_of(opened, record)
+    if as_json:
+        print_json({**run_document(report), "provenance": provenance_document(record, report)})
+    elif cite:
+        click.echo(citation(record, report))
+    else:
+        terminal = console()
+        terminal.print(run_table(report))
+        terminal.print(provenance_lines(record, report))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from assay.analysis.gate import RuleChecker
 from assay.results.evaluation import PolicyVerdict
-from assay.results.rules import find_values, holds
-from assay.results.run import RunReport
+from assay.results.rules import FailureRule, find_values
+from assay.results.run import RunReport, SampleCounts
 from assay.spec.evaluation import Policy, Rule, Scope
 from assay.spec.nearest import nearest
 from assay.summary.metrics import addressed
@@ -16,42 +18,81 @@ Reports = Mapping[str, RunReport]
 """Finished runs by the keys of their specifications."""
 
 
-def verdicts(policies: Sequence[Policy], evaluation: str, reports: Reports) -> tuple[PolicyVerdict, ...]:
+def verdicts(
+    policies: Sequence[Policy], evaluation: str, reports: Reports, checker: RuleChecker | None = None
+) -> tuple[PolicyVerdict, ...]:
     """Whether every rule of the policies holds, over all results in its scope."""
-    return tuple(_verdict(policy, rule, evaluation, reports) for policy in policies for rule in policy.rules)
+    checker = checker or RuleChecker(FailureRule())
+    return tuple(_verdict(policy, rule, evaluation, reports, checker) for policy in policies for rule in policy.rules)
 
 
 def verdicts_of(
-    policies: Sequence[Policy], evaluation: str, specification: str, report: RunReport
+    policies: Sequence[Policy],
+    evaluation: str,
+    specification: str,
+    report: RunReport,
+    checker: RuleChecker | None = None,
 ) -> tuple[PolicyVerdict, ...]:
-    """The same for one result alone: of the rules in whose scope it lies."""
+    """Check one result alone, by the rules in whose scope it lies."""
+    checker = checker or RuleChecker(FailureRule())
     return tuple(
-        _verdict(policy, rule, evaluation, {specification: report})
+        _verdict(policy, rule, evaluation, {specification: report}, checker)
         for policy in policies
         for rule in policy.rules
         if _covers(rule, evaluation, specification)
     )
 
 
-def _verdict(policy: Policy, rule: Rule, evaluation: str, reports: Reports) -> PolicyVerdict:
-    found = list(_in_scope(rule, evaluation, reports))
-    passed, reason = _judged(rule, found)
-    if not found:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Value:
+    """A value that a rule is about: the specification and the run that it is of, and its address there."""
+
+    specification: str
+    report: RunReport
+    address: str
+    value: MetricValue
+
+    @property
+    def name(self) -> str:
+        return f"{self.specification}: {self.address}"
+
+
+def _verdict(policy: Policy, rule: Rule, evaluation: str, reports: Reports, checker: RuleChecker) -> PolicyVerdict:
+    values = list(_in_scope(rule, evaluation, reports))
+    passed, reason = _judged(rule, values, checker)
+    if not values:
         reason += _meant(rule.definition.metric, reports)
-    return PolicyVerdict(key=policy.key, rule=rule.key, passed=passed, reason=reason)
+    counts = [value.report.counts()[value.address] for value in values]
+    invalid = [count.invalid for count in counts if count.invalid is not None]
+    return PolicyVerdict(
+        key=policy.key,
+        rule=rule.key,
+        passed=passed,
+        reason=reason,
+        counts=SampleCounts(
+            n=sum(count.n for count in counts),
+            failed=sum(count.failed for count in counts),
+            excluded=sum(count.excluded for count in counts),
+            invalid=sum(invalid) if invalid else None,
+            total=sum(count.total for count in counts),
+        ),
+    )
 
 
-def _judged(rule: Rule, found: Sequence[tuple[str, MetricValue]]) -> tuple[bool, str]:
+def _judged(rule: Rule, values: Sequence[_Value], checker: RuleChecker) -> tuple[bool, str]:
     definition = rule.definition
-    if not found:
+    if not values:
         return False, f'no value "{definition.metric}" is in scope'
     if definition.operator is None or definition.threshold is None:
-        there = [address for address, value in found if value.value is not None]
+        there = [value.name for value in values if value.value.value is not None]
         if there:
-            return True, f"{len(there)} of {len(found)} are there" if len(found) > 1 else f"{there[0]} is there"
-        address, value = found[0]
-        return False, f"{address} is undefined: {value.reason or 'no reason is known'}"
-    judged = [(address, *holds(value, definition.operator, float(definition.threshold))) for address, value in found]
+            return True, f"{len(there)} of {len(values)} are there" if len(values) > 1 else f"{there[0]} is there"
+        first = values[0]
+        return False, f"{first.name} is undefined: {first.value.reason or 'no reason is known'}"
+    operator, threshold = definition.operator, float(definition.threshold)
+    judged = [
+        (value.name, *checker.check(value.report, value.address, value.value, operator, threshold)) for value in values
+    ]
     failed = [f"{address}: {reason}" for address, passed, reason in judged if not passed]
     if failed:
         more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
@@ -67,8 +108,8 @@ def _meant(metric: str, reports: Reports) -> str:
     return f'; did you mean "{near}"?' if near is not None and near != metric else ""
 
 
-def _in_scope(rule: Rule, evaluation: str, reports: Reports) -> Iterator[tuple[str, MetricValue]]:
-    """The values that a rule is about, each under `specification: scorer/metric/name`."""
+def _in_scope(rule: Rule, evaluation: str, reports: Reports) -> Iterator[_Value]:
+    """The values that a rule is about."""
     scope = rule.scope if isinstance(rule.scope, Scope) else Scope()
     for key, report in reports.items():
         if not _covers(rule, evaluation, key):
@@ -76,7 +117,7 @@ def _in_scope(rule: Rule, evaluation: str, reports: Reports) -> Iterator[tuple[s
         for address, value in find_values(addressed(report.scorers), rule.definition.metric).items():
             scorer, metric, _ = address.split("/", 2)
             if _within(scope.scorer_keys, scorer) and _within(scope.metric_keys, metric):
-                yield f"{key}: {address}", value
+                yield _Value(specification=key, report=report, address=address, value=value)
 
 
 def _covers(rule: Rule, evaluation: str, specification: str) -> bool:

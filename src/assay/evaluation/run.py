@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
+from assay.analysis.gate import RuleChecker
 from assay.errors import AssayError, Interrupted, SpecError
 from assay.evaluation.policy import verdicts, verdicts_of
 from assay.evaluation.repeatability import repeatability
@@ -14,7 +15,9 @@ from assay.evaluation.specifications import Prepared, Step, plan_again, prepare_
 from assay.models.event_loop import run_to_end
 from assay.prepare.plan import Plan
 from assay.prepare.result_datasets import result_dataset
+from assay.results.costs import merged
 from assay.results.evaluation import EvaluationReport, SpecificationReport
+from assay.results.rules import FailureRule
 from assay.results.run import RunReport
 from assay.runner.budget import SpendingLimit
 from assay.runner.online import count_cells
@@ -36,11 +39,14 @@ class _Outcome:
 class Evaluating:
     """Runs the steps of an evaluation; one that fails leaves the others alone."""
 
-    def __init__(self, prepared: Prepared, store: Store, listener: Listener) -> None:
+    def __init__(
+        self, prepared: Prepared, store: Store, listener: Listener, failures: FailureRule | None = None
+    ) -> None:
         self._prepared = prepared
         self._store = store
         self._listener = _Together(listener)
         self._outcomes = {step.key: _Outcome() for step in prepared.steps}
+        self._checker = RuleChecker(failures or FailureRule(), store=store)
 
     def run(self) -> EvaluationReport:
         """Run every specification, and say what came of each and what the policies say of all."""
@@ -125,7 +131,8 @@ class Evaluating:
             key=key,
             display_name=run.evaluation.display_name,
             specifications=tuple(self._specification(step, key, reports) for step in steps),
-            policies=verdicts(run.policies, key, reports),
+            policies=verdicts(run.policies, key, reports, self._checker),
+            failures=self._checker.failures,
         )
 
     def _specification(self, step: Step, evaluation: str, reports: dict[str, RunReport]) -> SpecificationReport:
@@ -142,9 +149,12 @@ class Evaluating:
             error=outcome.error,
             policies=()
             if report is None
-            else verdicts_of(self._prepared.run.policies, evaluation, step.repeats_of or step.key, report),
+            else verdicts_of(
+                self._prepared.run.policies, evaluation, step.repeats_of or step.key, report, self._checker
+            ),
             repeatability=repeatability(self._store, made) if step.runs > 1 and len(made) > 1 else None,
             repeats=step.repeats_of,
+            spending=merged(spent for report in outcome.reports for spent in report.spending),
         )
 
 

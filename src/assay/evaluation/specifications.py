@@ -116,7 +116,9 @@ def plan_again(plan: Plan, repeat: int) -> Plan:
     """The same plan with questions of its own, so that the answers are new."""
     if repeat == 0:
         return plan
-    return replace(plan, options=replace(plan.options, repeat=repeat), spec=plan.spec.repeated(repeat))
+    name = None if plan.spec.name is None else f"{plan.spec.name}#{repeat + 1}"
+    options = replace(plan.options, repeat=repeat, name=name)
+    return replace(plan, options=options, spec=replace(plan.spec.repeated(repeat), name=name))
 
 
 def _with_run_config(options: Options, config: RunConfig, given: frozenset[str]) -> Options:
@@ -177,6 +179,9 @@ def _step(
         model=_model(settings.model_key, loaded, options),
         limit=options.limit if "limit" in given else settings.num_samples or options.limit,
         subsampling=settings.subsampling or options.subsampling,
+        name=None if options.name is None else f"{options.name}/{specification.key}",
+        evaluation=None if run.evaluation is None else run.evaluation.key,
+        specification=specification.key,
     )
     runs = 1 if settings.repeatability is None else settings.repeatability.num_runs
     return Step(key=specification.key, specification=specification, loaded=loaded, options=own, plan=None, runs=runs)
@@ -282,16 +287,21 @@ def _repeated(
             continue
         found += [step for step in steps if target.task_specification_key in (None, step.key) and not step.repeats_of]
     several = len(found) > 1
-    return [
-        replace(
+    repeated = []
+    for step in found:
+        key = f"{specification.key}_{step.key}" if several else specification.key
+        # the name that the person gave stands before the slash
+        name = None if step.options.name is None else f"{step.options.name.removesuffix(step.key)}{key}"
+        again = replace(
             step,
-            key=f"{specification.key}_{step.key}" if several else specification.key,
+            key=key,
             specification=specification,
+            options=replace(step.options, name=name, specification=key),
             runs=settings.repeatability_config.num_runs,
             repeats_of=step.key,
         )
-        for step in found
-    ], problems
+        repeated.append(again)
+    return repeated, problems
 
 
 def _unknown_input(target: RepeatedInput, run: LoadedRun, steps: Sequence[Step]) -> str | None:

@@ -137,7 +137,8 @@ class FewShotConfig:
 class EvalConfig:
     """How a batch runs; `store` is where votes are kept, so that none is paid for twice.
 
-    `max_cost`, in US dollars, is never passed: what could not be asked any more is left for the next run.
+    `max_cost`, in US dollars, is a hard ceiling: what could not be asked any more is left for the next run. `name` and
+    `tags` are for finding the run again.
     """
 
     show_progress: bool = False
@@ -146,3 +147,5 @@ class EvalConfig:
     max_concurrency: int | None = None
     fresh: bool = False
     max_cost: Decimal | None = None
+    name: str | None = None
+    tags: tuple[str, ...] = ()

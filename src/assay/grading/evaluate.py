@@ -94,6 +94,8 @@ class EvalRunner:
             fresh=self._config.fresh,
             max_concurrency=self._config.max_concurrency,
             max_cost=self._config.max_cost,
+            name=self._config.name,
+            tags=self._config.tags,
         )
         return prepare_loaded(task, kinds, options, connections=connected(self._grader.clients.endpoints))
 

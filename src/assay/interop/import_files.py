@@ -18,6 +18,7 @@ from assay.interop.inspect_log import read_inspect
 from assay.interop.lm_eval import read_lm_eval
 from assay.results.run import RunReport
 from assay.store.run_spec import import_identity
+from assay.store.runs import rename
 from assay.store.store import Store
 
 Format = Literal["inspect", "lm_eval", "autorubric", "answers", "votes"]
@@ -34,6 +35,8 @@ class ImportOptions:
     dataset: Path | None = None
     output: str | None = None
     scores: tuple[str, ...] = ()
+    name: str | None = None
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +60,10 @@ def import_file(store: Store, path: Path, options: ImportOptions) -> ImportResul
     digest = _digest(path, options, imported)
     before = found_again(store, import_identity(form, digest))
     if before is not None:
+        rename(store, before, replace(before.spec, name=options.name, tags=options.tags))
         return ImportResult(run=before.id, format=form, report=None, notes=imported.notes)
     named = replace(imported, task=options.task or imported.task, model=options.model or imported.model)
-    report = keep(named, store, path.resolve(), digest)
+    report = keep(named, store, path.resolve(), digest, name=options.name, tags=options.tags)
     return ImportResult(run=report.run, format=form, report=report, notes=imported.notes)
 
 

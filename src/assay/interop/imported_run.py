@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,14 +36,17 @@ class ImportedScorer(ScorerSpec):
     type: Literal["imported"]
 
 
-def keep(imported: Imported, store: Store, path: Path, digest: str) -> RunReport:
+def keep(
+    imported: Imported, store: Store, path: Path, digest: str, *, name: str | None = None, tags: Sequence[str] = ()
+) -> RunReport:
     """Write a foreign result into the store as a finished run, and compute its numbers."""
     _refuse_doubles(imported, path)
     keys = list(dict.fromkeys(key for sample in imported.samples for key in sample.outcomes))
     entries = [{"type": "imported", "key": key, "metrics": _metrics(imported, key)} for key in keys]
     scorers = tuple(_scorer(entry, imported) for entry in entries)
     places = {name: place for place, name in enumerate(dict.fromkeys(s.sample_id for s in imported.samples))}
-    record = runs.start(store, _new_run(imported, entries, scorers, path, digest))
+    new = _new_run(imported, entries, scorers, path, digest)
+    record = runs.start(store, replace(new, spec=replace(new.spec, name=name, tags=tuple(tags))))
     try:
         writer = RunWriter(store, record.no)
         for start in range(0, len(imported.samples), BATCH):

@@ -84,7 +84,7 @@ class Retrying:
         self._rejected += 1
         if error.status == 401 or not self._succeeded or self._rejected >= HOPELESS_AFTER:
             hint = f" {self._key_hint}" if error.status in (401, 403) and self._key_hint else ""
-            raise ModelRejected(f"{self.name} refuses all calls: {error.failure.detail}.{hint}") from error
+            raise ModelRejected(f"{self.name} refuses all calls: {error.failure.detail.rstrip('.')}.{hint}") from error
 
     def _count_failure(self, error: CallError) -> None:
         self._failed += 1

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from assay.datasets.open import Subsampling, fingerprint, first_rows
 from assay.errors import NotGenerated, Place, Problem, SpecError
@@ -21,6 +21,7 @@ from assay.prepare.result_datasets import side_by_side
 from assay.registry import Registry
 from assay.spec import LoadedDataset, LoadedTask, load_dataset, load_task
 from assay.spec.definitions import NOTHING, Definitions
+from assay.spec.nearest import refuse_unknown_keywords
 from assay.spec.source import problem_in
 from assay.spec.task import Trials
 from assay.store.row_address import RowLayout
@@ -37,11 +38,30 @@ PlanKind = Literal["run", "grade", "audit"]
 """What a run is made for; the probes of an audit are steps of it, which nobody means by `latest`."""
 
 
+Checked = TypeVar("Checked")
+
+
+def keywords_checked(cls: type[Checked]) -> type[Checked]:
+    """Let a dataclass name the nearest field for a misspelled keyword, instead of Python's bare TypeError."""
+    names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+    generated = cls.__init__
+
+    @wraps(generated)
+    def init(self: Any, **values: Any) -> None:
+        refuse_unknown_keywords(cls.__name__, values, names)
+        generated(self, **values)
+
+    cls.__init__ = init  # type: ignore[method-assign]
+    return cls
+
+
+@keywords_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """What a person may say about a run beside its file; a `repeat` is the same run asked anew.
 
-    A `keyless` plan asks nothing and needs no provider's key.
+    `name` and `tags` are for finding the run again, and so are the `evaluation` and `specification` of a run file. A
+    `keyless` plan asks nothing and needs no provider's key.
     """
 
     model: ModelReference | None = None
@@ -62,6 +82,15 @@ class Options:
     trust_code: bool = False
     code_timeout: float = CALL_S
     kind: PlanKind = "run"
+    name: str | None = None
+    tags: tuple[str, ...] = ()
+    evaluation: str | None = None
+    specification: str | None = None
+
+    def __post_init__(self) -> None:
+        # programs may give one tag as a text, whose letters are no tags
+        tags: str | Sequence[str] = self.tags
+        object.__setattr__(self, "tags", (tags,) if isinstance(tags, str) else tuple(tags))
 
     @property
     def code(self) -> CodeOptions:
@@ -211,6 +240,10 @@ def prepare_loaded(
         kind=options.kind,
         task=loaded.task.key,
         display_name=loaded.task.display_name,
+        name=options.name,
+        tags=options.tags,
+        evaluation=options.evaluation,
+        specification=options.specification,
         definition=definition,
         config=dict(loaded.config),
         dataset=StoredDataset(

@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.results.comparison import Compared, Comparison, Matching
 from assay.results.document import value_document
+from assay.results.run import SampleCounts
 from assay.stats.paired import Paired
 from assay.text import clean
 from assay.types import Interval
@@ -16,7 +17,15 @@ from assay.types import Interval
 def comparison_document(comparison: Comparison) -> dict[str, Any]:
     """The object that `assay compare --json` prints."""
     baseline, *others = [
-        {"name": run.letter, "run": run.run, "task": run.task, "model": run.model} for run in comparison.runs
+        {
+            "name": run.letter,
+            "run": run.run,
+            "run_name": run.name,
+            "task": run.task,
+            "model": run.model,
+            "config": dict(run.config),
+        }
+        for run in comparison.runs
     ]
     return {
         "baseline": baseline,
@@ -55,12 +64,17 @@ def _compared(each: Compared, whole: Comparison) -> dict[str, Any]:
         "n_changed": each.n_changed,
         "n_to_decide": each.n_to_decide,
         "failed": {"A": each.failed_before, each.letter: each.failed_after},
+        "counts": {"A": _counts(each.counts_before), each.letter: _counts(each.counts_after)},
         "flips": [{"sample_id": f.sample_id, "before": f.before, "after": f.after} for f in each.flips],
     }
     for name, parts in (("groups", each.groups), ("criteria", each.criteria)):
         if parts:
             document[name] = {part.name: _paired(part.found, part.p_adjusted) for part in parts}
     return document
+
+
+def _counts(counts: SampleCounts) -> dict[str, Any]:
+    return {"n": counts.n, "failed": counts.failed, "excluded": counts.excluded, "invalid": counts.invalid}
 
 
 def _paired(found: Paired, adjusted: float | None) -> dict[str, Any]:

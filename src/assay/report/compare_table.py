@@ -38,8 +38,11 @@ def comparison_table(found: Comparison, *, flips: int = 5) -> RenderableType:
 def _heads(found: Comparison) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     for run in found.runs:
-        model = f" · {clean(run.model, width=30)}" if run.model else ""
-        table.add_row(Text(run.letter, style="bold"), run.run, Text(f"{clean(run.task, width=40)}{model}"))
+        parts = [clean(run.task, width=40)]
+        parts += [clean(run.model, width=30)] if run.model else []
+        parts += [clean(f"{key}={value}", width=40) for key, value in run.settings.items()]
+        name = Text(clean(run.name, width=20), style="bold") if run.name else Text()
+        table.add_row(Text(run.letter, style="bold"), run.run, name, Text(" · ".join(parts)))
     return Trimmed(table)
 
 
@@ -53,13 +56,8 @@ def _compared(each: Compared, whole: Comparison, flips: int) -> Iterator[Rendera
     yield Text.assemble("\n", (clean(each.address), "bold cyan"), (f"  {each.letter} against A", "dim"))
     yield Text(words(each, whole), style=f"bold {STYLES.get(each.verdict, '')}".strip())
     yield Trimmed(_numbers(each))
-    failed = [
-        f"{n:,} without a number in {name}"
-        for name, n in (("A", each.failed_before), (each.letter, each.failed_after))
-        if n
-    ]
-    if failed:
-        yield Text(f"  left out: {', '.join(failed)}", style="yellow")
+    for name, counts in (("A", each.counts_before), (each.letter, each.counts_after)):
+        yield Text(f"  {name}: {counts}", style="yellow" if counts.failed or counts.excluded else "dim")
     for title, parts in (("group", each.groups), ("criterion", each.criteria)):
         if parts:
             yield Trimmed(Padding(_parts(parts, title, in_points=each.in_points), (0, 0, 0, 2)))

@@ -10,13 +10,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from assay.report.gate import counts_document
 from assay.report.table import Trimmed, spending_lines
 from assay.report.values import interval, remark
-from assay.results.document import run_document, value_document
+from assay.results.document import run_document, spending_document, value_document
 from assay.results.evaluation import EvaluationReport, PolicyVerdict, Repeatability, SpecificationReport
 from assay.results.run import MetricReport, RunReport, ScorerReport
 from assay.text import clean, number
-from assay.types import CallPurpose, MetricValue, Spending
+from assay.types import MetricValue
 
 VALUES_SHOWN = 4
 """Of a scorer with many values the table shows the first ones; `assay show RUN` has all."""
@@ -29,6 +30,9 @@ def evaluation_document(report: EvaluationReport) -> dict[str, Any]:
         "display_name": report.display_name,
         "results": [_result(each) for each in report.specifications],
         "policies": [_policy(verdict) for verdict in report.policies],
+        "failures": {"mode": report.failures.mode, "max_share": report.failures.max_share},
+        "cost_usd": None if report.cost_usd is None else float(report.cost_usd),
+        "spending": [spending_document(spent) for spent in report.spending],
     }
 
 
@@ -47,7 +51,13 @@ def _result(each: SpecificationReport) -> dict[str, Any]:
 
 
 def _policy(verdict: PolicyVerdict) -> dict[str, Any]:
-    return {"key": verdict.key, "rule": verdict.rule, "passed": verdict.passed, "reason": verdict.reason}
+    return {
+        "key": verdict.key,
+        "rule": verdict.rule,
+        "passed": verdict.passed,
+        "reason": verdict.reason,
+        "counts": counts_document(verdict.counts),
+    }
 
 
 def _repeatability(repeats: Repeatability) -> dict[str, Any]:
@@ -73,9 +83,11 @@ def evaluation_table(report: EvaluationReport) -> RenderableType:
     ids = ", ".join(f"{clean(each.key, width=40)} {each.report.run}" for each in report.specifications if each.report)
     if ids:
         parts.append(Text(f"\nDetails by `assay show RUN`: {ids}", style="dim"))
-    parts += [*_money(report)]
+    parts += [Text(line, style="dim") for line in spending_lines(report.spending)]
     if report.policies:
         parts += [Text("\nPolicies", style="bold"), *_policy_lines(report.policies)]
+        if report.failures.mode == "ignore":
+            parts.append(Text("note: policies ignore failed samples (--failures ignore)", style="yellow"))
     return Group(*parts)
 
 
@@ -159,17 +171,6 @@ def _caveats(report: EvaluationReport) -> Iterator[RenderableType]:
         yield Text(f"{clean(note)}: {clean(', '.join(where), width=300)}", style="dim")
 
 
-def _money(report: EvaluationReport) -> Iterator[RenderableType]:
-    """What all specifications cost together, by model and purpose."""
-    paid: dict[tuple[str, CallPurpose], Spending] = {}
-    for each in report.specifications:
-        # a repetition shows the run of the specification that it repeats: it is paid for only once
-        for spent in each.report.spending if each.report is not None and not each.repeats else ():
-            before = paid.get((spent.model, spent.purpose))
-            paid[spent.model, spent.purpose] = spent if before is None else before + spent
-    yield from (Text(line, style="dim") for line in spending_lines(list(paid.values())))
-
-
 def _label(name: str, metric: MetricReport, scorer: str, *, alone: bool) -> str:
     called = metric.display_name if metric.display_name and len(metric.result.values) == 1 else name
     return called if alone else f"{scorer} {called}"
@@ -201,4 +202,6 @@ def _policy_lines(verdicts: tuple[PolicyVerdict, ...]) -> Iterator[RenderableTyp
         word, style = ("PASS", "green") if verdict.passed else ("FAIL", "bold red")
         name = f"{clean(verdict.key, width=30)}/{clean(verdict.rule, width=30)}"
         yield Text.assemble((word, style), f" {name}")
-        yield Trimmed(Padding(Text(clean(verdict.reason, width=300), style="dim"), (0, 0, 0, 5)))
+        reason = Text(clean(verdict.reason, width=300), style="dim")
+        reason.append(f"\n{verdict.counts}", style="yellow" if verdict.counts.failed else "dim")
+        yield Trimmed(Padding(reason, (0, 0, 0, 5)))

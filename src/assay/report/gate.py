@@ -12,6 +12,7 @@ from assay.report.compare import amount, bracket
 from assay.report.table import Trimmed
 from assay.results.document import value_document
 from assay.results.gate import Check, Gate
+from assay.results.run import SampleCounts
 from assay.text import clean
 
 
@@ -25,6 +26,26 @@ def reason_of(check: Check) -> str:
     return f"{size} {bounds} on {value.n:,} samples of both runs" + ("" if check.passed else f": {check.reason}")
 
 
+def counts_of(check: Check) -> str:
+    """The samples behind a rule, in words; of a rule about a drop, also those of the baseline."""
+    if check.baseline_counts is None:
+        return str(check.counts)
+    return f"{check.counts}; baseline: {check.baseline_counts}"
+
+
+def counts_document(counts: SampleCounts) -> dict[str, Any]:
+    """The samples behind a value as JSON: `invalid` is null where the scorer does not count INVALID replies."""
+    return {"n": counts.n, "failed": counts.failed, "excluded": counts.excluded, "invalid": counts.invalid}
+
+
+def gate_notes(gate: Gate) -> list[str]:
+    """What a reader must know beside the rules: ignored failures, an unfinished run, what differs from the baseline."""
+    notes = [f"the run is {gate.report.status}"] if gate.report.status != "completed" else []
+    if gate.failures.mode == "ignore":
+        notes.append("failed samples are ignored (--failures ignore): the rules hold for the scored samples only")
+    return [*notes, *gate.notes]
+
+
 def gate_document(gate: Gate) -> dict[str, Any]:
     """The object that `assay gate --json` prints."""
     return {
@@ -33,7 +54,10 @@ def gate_document(gate: Gate) -> dict[str, Any]:
         "model": gate.report.model,
         "baseline": gate.baseline,
         "on": gate.on,
+        "failures": {"mode": gate.failures.mode, "max_share": gate.failures.max_share},
         "passed": gate.passed,
+        "n_samples": gate.report.n_samples,
+        "n_failed": gate.report.n_failed,
         "checks": [
             {
                 "rule": check.rule,
@@ -41,9 +65,14 @@ def gate_document(gate: Gate) -> dict[str, Any]:
                 "passed": check.passed,
                 "reason": reason_of(check),
                 "value": value_document(check.value),
+                "counts": counts_document(check.counts),
+                **(
+                    {} if check.baseline_counts is None else {"baseline_counts": counts_document(check.baseline_counts)}
+                ),
             }
             for check in gate.checks
         ],
+        "notes": gate_notes(gate),
     }
 
 
@@ -61,8 +90,8 @@ def gate_table(gate: Gate) -> RenderableType:
     table.add_column("reason", overflow="fold")
     for check in gate.checks:
         mark = Text("pass", style="green") if check.passed else Text("fail", style="red")
-        table.add_row(mark, Text(clean(check.rule)), Text(clean(reason_of(check)), style="dim" if check.passed else ""))
-    unfinished = (
-        [Text(f"The run is {gate.report.status}.", style="yellow")] if gate.report.status != "completed" else []
-    )
-    return Group(head, Trimmed(table), *unfinished)
+        reason = Text(clean(reason_of(check)), style="dim" if check.passed else "")
+        reason.append(f"\n{counts_of(check)}", style="yellow" if check.counts.failed else "dim")
+        table.add_row(mark, Text(clean(check.rule)), reason)
+    notes = (Text(f"note: {clean(note)}", style="yellow") for note in gate_notes(gate))
+    return Group(head, Trimmed(table), *notes)

@@ -6,9 +6,9 @@ import html
 import re
 from collections.abc import Iterator
 
-from assay.report.gate import reason_of
+from assay.report.gate import gate_notes, reason_of
 from assay.report.values import interval, remark
-from assay.results.gate import Gate
+from assay.results.gate import Check, Gate
 from assay.results.run import RunReport
 from assay.text import clean, counted, number
 
@@ -24,14 +24,25 @@ def gate_markdown(gate: Gate) -> str:
     lines = [f"### {word}: {plain(report.display_name or report.task)}{model}", ""]
     against = f" against run `{gate.baseline}`" if gate.baseline else ""
     failed = f", {report.n_failed:,} with failures" if report.n_failed else ""
-    state = "" if report.status == "completed" else f" (**{report.status}**)"
-    lines += [f"Run `{report.run}`{state}{against}: {counted(report.n_samples, 'sample')}{failed}.", ""]
-    lines += ["| | rule | |", "|---|---|---|"]
+    lines += [f"Run `{report.run}`{against}: {counted(report.n_samples, 'sample')}{failed}.", ""]
+    lines += ["| | rule | | n | failed | excluded | INVALID |", "|---|---|---|---:|---:|---:|---:|"]
     lines += [
-        f"| {'✅' if check.passed else '❌'} | {plain(check.rule)} | {plain(reason_of(check))} |"
+        f"| {'✅' if check.passed else '❌'} | {plain(check.rule)} | {plain(reason_of(check))} | {_counts(check)} |"
         for check in gate.checks
     ]
+    notes = gate_notes(gate)
+    lines += [""] * bool(notes) + [f"- **note**: {plain(note)}" for note in notes]
     return "\n".join([*lines, "", *_numbers(report), ""])
+
+
+def _counts(check: Check) -> str:
+    """The cells that count samples; behind a slash those of the baseline."""
+    sides = [check.counts] if check.baseline_counts is None else [check.counts, check.baseline_counts]
+    rows = [(side.n, side.failed, side.excluded, side.invalid) for side in sides]
+    return " | ".join(
+        "" if set(column) == {None} else " / ".join("" if n is None else f"{n:,}" for n in column)
+        for column in zip(*rows, strict=True)
+    )
 
 
 def _numbers(report: RunReport) -> Iterator[str]:

@@ -12,11 +12,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from assay.analysis.sample_query import quality
 from assay.report.table import Trimmed
 from assay.store.decoder import Sample
+from assay.store.run_spec import RunSpec
 from assay.text import clean, shortened
+from assay.types import Score
 
-ANSWERED, SCORED, FAILED = "cyan", "green", "yellow"
+ANSWERED, FAILED = "cyan", "yellow"
+SCORED = {"good": "green", "bad": "red"}
+"""Right is green and wrong red; a grade in between, or a value that is neither good nor bad, has no colour."""
 
 DEEPER = " " * 6
 """Set before every line but the first of a text."""
@@ -26,10 +31,9 @@ VOTES = "votes"
 """The metadata of a rubric's score that has a table of its own."""
 
 
-def print_sample(terminal: Console, entry: Sample, hidden: str | None, *, full: bool) -> None:
-    """Print a sample at a glance, or in full with its conversation and votes."""
-
-    for line, style in _all_lines(entry, hidden) if full else _lines(entry, hidden):
+def print_sample(terminal: Console, entry: Sample, spec: RunSpec, *, full: bool) -> None:
+    """Print a sample of a run at a glance, or in full with its conversation and votes."""
+    for line, style in _all_lines(entry, spec) if full else _lines(entry, spec):
         if not isinstance(line, str):
             terminal.print(Trimmed(Padding(line, (0, 0, 0, 6))), style=style)
             continue
@@ -44,37 +48,42 @@ def _wrapped(line: str, width: int) -> list[str]:
     return wrap(line, width, subsequent_indent=DEEPER)
 
 
-def _lines(entry: Sample, hidden: str | None) -> Iterator[tuple[str, str]]:
+def _lines(entry: Sample, spec: RunSpec) -> Iterator[tuple[str, str]]:
     """A sample at a glance: a line for each thing, each with its style."""
     yield _title(entry), "bold"
-    for name, value in _fields(entry, hidden):
-        yield f"  {name}: {_said(value)}", ""
+    for name, value in _fields(entry, spec.answer_column):
+        yield f"  {name}: {value_text(value)}", ""
     if entry.output is not None:
         yield f"  → {entry.output}", ANSWERED
     for key, score in entry.scores.items():
-        said = ", ".join(f"{k} {_said(v)}" for k, v in {**score.values, **score.metadata}.items() if k != VOTES)
-        yield f"  {key}: {said}", SCORED
+        said = ", ".join(f"{k} {value_text(v)}" for k, v in {**score.values, **score.metadata}.items() if k != VOTES)
+        yield f"  {key}: {said}", _style(spec, key, score)
     for failure in _failures(entry):
         yield from _block("  ", failure, FAILED)
 
 
-def _all_lines(entry: Sample, hidden: str | None) -> Iterator[tuple[str | Table, str]]:
+def _style(spec: RunSpec, key: str, score: Score) -> str:
+    return SCORED.get(quality(spec, key, score.values) or "", "")
+
+
+def _all_lines(entry: Sample, spec: RunSpec) -> Iterator[tuple[str | Table, str]]:
     """A sample in full: texts with their line breaks, and the conversation that led to the answer."""
     yield _title(entry), "bold"
-    for name, value in _fields(entry, hidden):
-        yield from _block(f"  {name}: ", _said(value), "")
+    for name, value in _fields(entry, spec.answer_column):
+        yield from _block(f"  {name}: ", value_text(value), "")
     for name, text in _conversation(entry):
         yield from _block(f"  [{name}] ", text, "dim")
     if entry.output is not None:
         yield from _block("  → ", entry.output, ANSWERED)
     for key, score in entry.scores.items():
-        yield f"  {key}:", SCORED
+        style = _style(spec, key, score)
+        yield f"  {key}:", style
         for name, value in {**score.values, **score.metadata}.items():
             if name == VOTES and isinstance(value, dict):
-                yield f"    {name}:", SCORED
-                yield _votes(value), SCORED
+                yield f"    {name}:", style
+                yield _votes(value), style
             else:
-                yield from _block(f"    {name}: ", _said(value), SCORED)
+                yield from _block(f"    {name}: ", value_text(value), style)
     for failure in _failures(entry):
         yield from _block("  ", failure, FAILED)
 
@@ -131,9 +140,9 @@ def _conversation(entry: Sample) -> Iterator[tuple[str, str]]:
     for item in items:
         role = item.get("role")
         if role is not None and set(item) <= {"type", "role", "content"}:
-            yield str(role), _said(item.get("content"))
+            yield str(role), value_text(item.get("content"))
         else:
-            yield str(role or item.get("type", "item")), _said({k: v for k, v in item.items() if k != "type"})
+            yield str(role or item.get("type", "item")), value_text({k: v for k, v in item.items() if k != "type"})
 
 
 def _failures(entry: Sample) -> Iterator[str]:
@@ -142,6 +151,6 @@ def _failures(entry: Sample) -> Iterator[str]:
         yield f"failed ({failure.kind}){where}: {failure.detail}"
 
 
-def _said(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Text as it is, anything else as JSON."""
     return value if isinstance(value, str) else orjson.dumps(value).decode()

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from assay.results.display import render
+from assay.results.run import SampleCounts
 from assay.stats.paired import Paired, Verdict
 from assay.types import MetricValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedRun:
-    """A run and the letter that stands for it in a comparison; A is the baseline."""
+    """A run and the letter that stands for it in a comparison; A is the baseline.
+
+    `settings` are those of its task's parameters and of the run in which it differs from the other runs.
+    """
 
     letter: str
     run: str
     task: str
     model: str | None
+    name: str | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +59,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """One number of a run beside the same number of the baseline; `apart` is the verdict without a margin."""
+    """One number of a run beside the same number of the baseline; `apart` is the verdict without a margin.
+
+    The counts are of the samples that both runs have; INVALID replies are counted over the whole run.
+    """
 
     letter: str
     address: str
@@ -68,6 +79,9 @@ class Compared:
     criteria: tuple[Part, ...] = ()
     in_points: bool = True
     apart: Verdict = "no clear difference"
+    counts_before: SampleCounts = field(default_factory=lambda: SampleCounts(n=0))
+    counts_after: SampleCounts = field(default_factory=lambda: SampleCounts(n=0))
+    range_known: bool = False
 
     @property
     def n_changed(self) -> int:

@@ -92,14 +92,16 @@ def summary_document(report: RunReport) -> dict[str, Any]:
             "completion_tokens": report.usage.completion_tokens,
         },
         "cost_usd": None if report.cost_usd is None else float(report.cost_usd),
-        "spending": [_spending_document(spent) for spent in report.spending],
+        "spending": [spending_document(spent) for spent in report.spending],
         "failures": dict(report.failures),
         **({"excluded": dict(report.excluded)} if report.excluded else {}),
         **({"n_cut": report.n_cut} if report.n_cut else {}),
+        **({"first_failure": report.first_failure} if report.first_failure is not None else {}),
     }
 
 
-def _spending_document(spent: Spending) -> dict[str, Any]:
+def spending_document(spent: Spending) -> dict[str, Any]:
+    """What one model cost for one purpose; money as text, exactly."""
     return {
         "model": spent.model,
         "purpose": spent.purpose,
@@ -184,6 +186,7 @@ def report_from(
         failures=summary["failures"],
         excluded=summary.get("excluded", {}),
         n_cut=summary.get("n_cut", 0),
+        first_failure=summary.get("first_failure"),
         spending=tuple(_spending_from(spent) for spent in summary["spending"]),
     )
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 
-from assay.results.run import RunReport
-from assay.types import MetricValue
+from assay.results.costs import known_cost, merged
+from assay.results.rules import FailureRule
+from assay.results.run import RunReport, SampleCounts
+from assay.types import MetricValue, Spending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyVerdict:
-    """Whether one rule of a policy holds of the numbers, and why."""
+    """Whether one rule of a policy holds, and why; `counts` are the samples of all values in its scope."""
 
     key: str
     rule: str
     passed: bool
     reason: str
+    counts: SampleCounts = field(default_factory=lambda: SampleCounts(n=0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +47,8 @@ class Repeatability:
 class SpecificationReport:
     """What came of one specification of an evaluation: its run, or why there is none.
 
-    One that `repeats` another shows that one's run, and how it varies.
+    One that `repeats` another shows that one's run, and how it varies. `spending` is that of all its own runs, repeats
+    included.
     """
 
     key: str
@@ -54,6 +59,7 @@ class SpecificationReport:
     policies: tuple[PolicyVerdict, ...] = ()
     repeatability: Repeatability | None = None
     repeats: str | None = None
+    spending: tuple[Spending, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,3 +70,15 @@ class EvaluationReport:
     display_name: str
     specifications: tuple[SpecificationReport, ...]
     policies: tuple[PolicyVerdict, ...] = ()
+    failures: FailureRule = field(default_factory=FailureRule)
+
+    @property
+    def spending(self) -> tuple[Spending, ...]:
+        """What all runs of the evaluation paid, repeats included, by model and purpose."""
+        return merged(spent for specification in self.specifications for spent in specification.spending)
+
+    @property
+    def cost_usd(self) -> Decimal | None:
+        """All that the evaluation cost; None when a price was unknown."""
+        cost, unpriced = known_cost(self.spending)
+        return None if unpriced else cost

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from assay.results.comparison import Compared
 from assay.results.display import render
-from assay.results.run import RunReport
+from assay.results.rules import FailureRule
+from assay.results.run import RunReport, SampleCounts
 from assay.types import MetricValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One rule and whether it holds; `address` is the value it was checked against.
+    """One rule and whether it holds; `address` is the value it was checked against, `counts` its samples.
 
-    A rule about a drop has the comparison with the baseline behind it.
+    A rule about a drop has the comparison with the baseline behind it, and the samples of the baseline.
     """
 
     rule: str
@@ -25,6 +26,8 @@ class Check:
     reason: str
     value: MetricValue
     drop: Compared | None = None
+    counts: SampleCounts = field(default_factory=lambda: SampleCounts(n=0))
+    baseline_counts: SampleCounts | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,8 @@ class Gate:
     checks: tuple[Check, ...]
     on: str = "point"
     baseline: str | None = None
+    failures: FailureRule = field(default_factory=FailureRule)
+    notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:

@@ -15,6 +15,8 @@ from assay.types import MetricValue
 
 Operator = Literal[">", ">=", "=", "<", "<="]
 On = Literal["point", "bound"]
+FailureMode = Literal["limit", "worst", "ignore"]
+MAX_FAILURES = 0.05
 
 _SAME = {"==": "=", "≥": ">=", "≤": "<="}
 _RULE = re.compile(
@@ -32,6 +34,18 @@ class Rule:
 
     def __str__(self) -> str:
         return f"{self.address} {self.operator} {self.threshold:g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureRule:
+    """How failed samples enter a decision.
+
+    `limit`: a rule fails if more than `max_share` of its samples failed. `worst`: a rule must hold with every failed
+    sample at the worst end of the declared range. `ignore`: failed samples change nothing.
+    """
+
+    mode: FailureMode = "limit"
+    max_share: float = MAX_FAILURES
 
 
 def parse_rule(text: str) -> Rule:

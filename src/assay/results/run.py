@@ -34,12 +34,55 @@ class ScorerReport:
     display_name: str | None = None
     detail: Mapping[str, Any] | None = None
 
+    @property
+    def n_invalid(self) -> int | None:
+        """How many replies are INVALID; None for scorers that do not count them."""
+        return invalid_count(self.detail)
+
+
+def invalid_count(detail: Mapping[str, Any] | None) -> int | None:
+    """The number of INVALID replies in the detail of a scorer: under `n_invalid`, or as `n` of `invalid`.
+
+    >>> invalid_count({"invalid": {"n": 3}}), invalid_count({}), invalid_count(None)
+    (3, None, None)
+    """
+    detail = detail or {}
+    count = detail.get("n_invalid", detail.get("invalid"))
+    if isinstance(count, Mapping):
+        count = count.get("n")
+    return count if isinstance(count, int) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleCounts:
+    """The samples behind one value: `n` entered it, `failed` and `excluded` did not, `total` is all of them.
+
+    Of a run with trials, `failed` and `total` count answers. `invalid` replies have entered the value as wrong; None
+    where the scorer does not count them.
+    """
+
+    n: int
+    failed: int = 0
+    excluded: int = 0
+    invalid: int | None = None
+    total: int = 0
+
+    @property
+    def failed_share(self) -> float:
+        """The share of all samples that failed."""
+        return self.failed / self.total if self.total else 0.0
+
+    def __str__(self) -> str:
+        parts = [f"n {self.n:,}", f"failed {self.failed:,}", f"excluded {self.excluded:,}"]
+        return ", ".join(parts if self.invalid is None else [*parts, f"INVALID {self.invalid:,}"])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
     """A run and its numbers; `excluded` counts the samples that each action took out of the metrics.
 
-    `n_cut` counts the answers that ended at the limit of their length. Where a postprocessor makes several rows of a
+    `n_cut` counts the answers that ended at the limit of their length; `first_failure` says why the first sample that
+    failed did so. Where a postprocessor makes several rows of a
     sample, `n_samples` counts the rows, and `n_sources` the samples that they come from.
     """
 
@@ -58,6 +101,22 @@ class RunReport:
     excluded: Mapping[str, int] = field(default_factory=dict)
     n_cut: int = 0
     n_sources: int | None = None
+    first_failure: str | None = None
+
+    def counts(self) -> dict[str, SampleCounts]:
+        """The samples behind every value of the run, by its address, `scorer/metric/name`."""
+        return {
+            f"{scorer.key}/{metric.key}/{name}": SampleCounts(
+                n=value.n,
+                failed=scorer.n_failed,
+                excluded=scorer.n_excluded + metric.result.n_excluded,
+                invalid=scorer.n_invalid,
+                total=self.n_samples * self.trials,
+            )
+            for scorer in self.scorers
+            for metric in scorer.metrics
+            for name, value in metric.result.values.items()
+        }
 
     @property
     def usage(self) -> Usage:

@@ -38,9 +38,20 @@ class Rescored:
 
 
 def rescore(
-    path: Path, registry: Registry, store: Store, record: RunRecord, *, code: CodeOptions = NO_CODE, **how: Any
+    path: Path,
+    registry: Registry,
+    store: Store,
+    record: RunRecord,
+    *,
+    code: CodeOptions = NO_CODE,
+    name: str | None = None,
+    tags: Sequence[str] = (),
+    **how: Any,
 ) -> Rescored:
-    """Score the stored answers of a run with the scorers of a task file; the answers are copied, never asked for."""
+    """Score the stored answers of a run with the scorers of a task file; the answers are copied, never asked for.
+
+    The new run has the `name` and `tags` it is given, not those of the run that was answered.
+    """
     loaded = load_task(path, registry, strict=True, **how)
     problems = [*loaded.problems, *code_problems(loaded)]
     if problems:
@@ -57,7 +68,9 @@ def rescore(
         raise SpecError(f"only one of run {record.id} and the task has a postprocessor: their rows are not the same")
     _refuse_changed_judges(loaded, record, before)
     _refuse_unknown_columns(loaded, store, record)
-    made = runs.start(store, _new_run(loaded, record))
+    new = _new_run(loaded, record)
+    spec = replace(new.spec, name=name, tags=tuple(tags), evaluation=None, specification=None)
+    made = runs.start(store, replace(new, spec=spec))
     with store.begin() as connection:
         evidence.copy_samples(connection, record.rows_of, made.no)
     with with_sandbox(loaded, code) as ready:

@@ -113,7 +113,7 @@ def _begin(plan: Plan, store: Store) -> RunRecord | RunReport:
         return conclude(plan.loaded, store, record, n_cached=evidence.count_samples(store, record.rows_of))
     if before is None or before.status == "completed":
         return runs.start(store, _new_run(plan))
-    return runs.claim(store, before)
+    return runs.rename(store, runs.claim(store, before), plan.spec)
 
 
 def _new_run(plan: Plan) -> NewRun:

@@ -42,3 +42,15 @@ def listing(names: Iterable[str], most: int = 20) -> str:
     every = list(names)
     shown = ", ".join(every[:most])
     return f"{shown} and {len(every) - most} more" if len(every) > most else shown or "none"
+
+
+def refuse_unknown_keywords(callee: str, names: Iterable[str], known: Iterable[str]) -> None:
+    """Raise a TypeError that names the nearest option for each keyword that a function or class does not have."""
+    every = sorted(known)
+    unknown = [name for name in names if name not in every]
+    if not unknown:
+        return
+    hints = {name: nearest(name, every) for name in unknown}
+    parts = [f'"{name}"' + (f'; did you mean "{near}"?' if near else "") for name, near in hints.items()]
+    there = "" if all(hints.values()) else f"; the options are {listing(every, most=len(every))}"
+    raise TypeError(f"{callee} has no option {', nor '.join(parts)}{there}")

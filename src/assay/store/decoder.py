@@ -30,11 +30,6 @@ class Sample:
     failures: Mapping[str | None, Failure] = field(default_factory=dict)
     position: int = 0
 
-    @property
-    def is_wrong(self) -> bool:
-        """Did a scorer call it incorrect?"""
-        return any(score.values.get("is_correct") == 0 for score in self.scores.values())
-
 
 def read_samples(
     store: Store,

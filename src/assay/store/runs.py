@@ -5,20 +5,28 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
+import orjson
 from sqlalchemy import Connection, Row, and_, case, or_, select, update
 
-from assay.errors import RunError, SpecError
+from assay.errors import Problem, RunError, SpecError
+from assay.spec.nearest import nearest
 from assay.store.run_spec import STEPS, RunKind, RunSpec
 from assay.store.schema import metrics, runs
 from assay.store.store import Store
+from assay.text import clean
 
 Status = Literal["running", "completed", "partial", "failed", "interrupted"]
 STALE_AFTER = timedelta(seconds=30)
+LATEST, OF_TASK = "latest", "@latest"
+"""What stands for the newest run, and what behind the key of a task for the newest run of that task."""
+LONGEST_NAME = 100
+CANDIDATES_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +50,11 @@ class RunRecord:
     cursor: int
     evidence: int | None
     summary: str | None
+    name: str | None = None
+    tags: tuple[str, ...] = ()
+    evaluation: str | None = None
+    specification: str | None = None
+    repeat: int = 0
 
     @property
     def rows_of(self) -> int:
@@ -89,10 +102,44 @@ def start(store: Store, new: NewRun, *, evidence: int | None = None) -> RunRecor
                 heartbeat_at=now(),
                 cursor=0,
                 evidence=evidence,
+                **_names(new.spec),
             )
         )
         assert result.inserted_primary_key is not None
         return _one(connection, result.inserted_primary_key[0])
+
+
+def _names(spec: RunSpec) -> dict[str, object]:
+    """The columns by which a run is found, as its spec has them."""
+    return {
+        "name": None if spec.name is None else checked_name(spec.name),
+        "tags": orjson.dumps([checked_name(tag, "tag") for tag in spec.tags]).decode() if spec.tags else None,
+        "evaluation": spec.evaluation,
+        "specification": spec.specification,
+        "repeat": spec.repeat,
+    }
+
+
+def checked_name(name: str, what: str = "name") -> str:
+    """The name or tag of a run, unless it could not be told from something else."""
+    if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
+        raise SpecError(f'"{clean(name, width=40)}" cannot be the {what} of a run: use 1 to {LONGEST_NAME} characters')
+    if what == "name" and (name == LATEST or name.endswith(OF_TASK)):
+        raise SpecError(f'"{name}" cannot be the name of a run: it means the newest one')
+    return name
+
+
+def rename(store: Store, record: RunRecord, spec: RunSpec) -> RunRecord:
+    """Give a run the names, tags and place in an evaluation of another spec, where that one has any."""
+    given = {name: getattr(spec, name) for name in ("name", "tags", "evaluation", "specification")}
+    changed = replace(record.spec, **{name: value for name, value in given.items() if value})
+    if changed == record.spec:
+        return record
+    # a spec of an older form stays as it was written: only its columns change
+    document = {"spec": changed.to_json()} if changed.version else {}
+    with store.begin() as connection:
+        connection.execute(update(runs).where(runs.c.no == record.no).values(**_names(changed), **document))
+        return _one(connection, record.no)
 
 
 def claim(store: Store, record: RunRecord) -> RunRecord:
@@ -160,28 +207,88 @@ def latest_named(store: Store, task: str, *, model: str | None = None) -> RunRec
 
 
 def find(store: Store, name: str) -> RunRecord:
-    """The run named by its id, a unique prefix of it, or `latest`, which leaves out steps of something else."""
-    if name == "latest":
-        found = all_runs(store, 1)
-    else:
-        query = select(runs).where(runs.c.id.startswith(name, autoescape=True)).order_by(runs.c.no.desc()).limit(6)
-        with store.connect() as connection:
-            found = [_record(row) for row in connection.execute(query)]
-    if not found:
-        hint = "there is none yet" if name == "latest" else "`assay runs` lists those there are"
-        raise SpecError(f'no run "{name}" in {store.location}: {hint}')
-    if len(found) > 1 and found[0].id != name:
-        raise SpecError(f'"{name}" could be any of these runs: {", ".join(record.id for record in found)}')
-    return found[0]
+    """The run that somebody names, by the first of these that there is.
+
+    Its full id; its name, the newest of several; the specification of an evaluation, its newest run; `TASK@latest`, the
+    newest run of a task; `latest`, the newest of all; a unique prefix of its id. Steps of something else, such as the
+    probes of an audit, are found by id only.
+    """
+    newest = select(runs).order_by(runs.c.no.desc())
+    own = newest.where(runs.c.kind.not_in(sorted(STEPS))).limit(1)
+    queries = [newest.where(runs.c.id == name), own.where(runs.c.name == name)]
+    # of a specification that is run several times, the first run is its result
+    first = select(runs).order_by(case((runs.c.repeat == 0, 0), else_=1), runs.c.no.desc()).limit(1)
+    queries.append(first.where(runs.c.specification == name))
+    if name.endswith(OF_TASK):
+        queries.append(own.where(runs.c.task == name.removesuffix(OF_TASK)))
+    if name == LATEST:
+        queries.append(own)
+    with store.connect() as connection:
+        for query in queries:
+            row = connection.execute(query).first()
+            if row is not None:
+                return _record(row)
+        prefix = newest.where(runs.c.id.startswith(name, autoescape=True)).limit(CANDIDATES_SHOWN + 1)
+        records = [_record(row) for row in connection.execute(prefix)]
+    if len(records) == 1:
+        return records[0]
+    raise _not_found(store, name) if not records else _ambiguous(name, records)
 
 
-def all_runs(store: Store, limit: int, *, steps: bool = False) -> list[RunRecord]:
+def _ambiguous(name: str, records: Sequence[RunRecord]) -> SpecError:
+    shown = ", ".join(
+        f"{record.id} ({clean(record.name or record.task, width=30)})" for record in records[:CANDIDATES_SHOWN]
+    )
+    more = ", and more" if len(records) > CANDIDATES_SHOWN else ""
+    return SpecError(f'"{name}" could be any of these runs: {shown}{more}')
+
+
+def _not_found(store: Store, name: str) -> SpecError:
+    if name == LATEST:
+        return SpecError(f'no run "{name}" in {store.location}: there is none yet')
+    columns = [runs.c.name, runs.c.specification, runs.c.task]
+    with store.connect() as connection:
+        names, specifications, tasks = (
+            {text for (text,) in connection.execute(select(column).distinct()) if text} for column in columns
+        )
+    known = names | specifications | {f"{task}{OF_TASK}" for task in tasks}
+    message = f'no run "{name}" in {store.location}: `assay runs` lists those there are'
+    return SpecError(Problem(message=message, suggestion=nearest(name, sorted(known))))
+
+
+def all_runs(store: Store, limit: int | None, *, steps: bool = False) -> list[RunRecord]:
     """The newest runs, newest first; those that are a step of something else only when `steps` is set."""
     query = select(runs).order_by(runs.c.no.desc()).limit(limit)
     if not steps:
         query = query.where(runs.c.kind.not_in(sorted(STEPS)))
     with store.connect() as connection:
         return [_record(row) for row in connection.execute(query)]
+
+
+def differing(records: Sequence[RunRecord]) -> list[dict[str, object]]:
+    """For each run the settings by which it can be told from other runs of its task in the list.
+
+    These are the parameters of its task, limit, seed, repeat, and for rescored runs the run that was answered.
+    """
+    settings = [
+        {
+            **record.spec.config,
+            "limit": record.spec.limit,
+            "seed": record.spec.seed,
+            "repeat": record.spec.repeat,
+            "rescored": record.spec.provenance.source_run,
+        }
+        for record in records
+    ]
+    seen: dict[tuple[str, str], set[str]] = {}
+    keys = {key for own in settings for key in own}
+    for record, own in zip(records, settings, strict=True):
+        for key in keys:
+            seen.setdefault((record.task, key), set()).add(repr(own.get(key)))
+    return [
+        {key: value for key, value in own.items() if value is not None and len(seen[record.task, key]) > 1}
+        for record, own in zip(records, settings, strict=True)
+    ]
 
 
 def metric_documents(store: Store, run_no: int) -> list[tuple[str, str, str, str]]:
@@ -200,7 +307,14 @@ def _one(connection: Connection, run_no: int) -> RunRecord:
 
 
 def _record(row: Row[tuple[object, ...]]) -> RunRecord:
-    return RunRecord(**{**row._mapping, "spec": RunSpec.from_json(row._mapping["spec"])})
+    tags = row._mapping["tags"]
+    return RunRecord(
+        **{
+            **row._mapping,
+            "spec": RunSpec.from_json(row._mapping["spec"]),
+            "tags": () if tags is None else tuple(orjson.loads(tags)),
+        }
+    )
 
 
 def _me() -> str:

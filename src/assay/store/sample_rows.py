@@ -212,6 +212,14 @@ def failure_counts(store: Store, run_no: int) -> list[tuple[int, str, int]]:
         return [(int(s), str(kind), int(n)) for s, kind, n in connection.execute(query)]
 
 
+def first_failure(store: Store, run_no: int) -> str | None:
+    """Why the first sample that failed did so; None when none did."""
+    query = select(failures.c.detail).where(_within(failures.c.id, run_no)).order_by(failures.c.id).limit(1)
+    with store.connect() as connection:
+        detail = connection.execute(query).scalar()
+    return None if detail is None else str(detail)
+
+
 @dataclass(frozen=True, slots=True)
 class ScorePage:
     """Stored scores of one scorer, in the order of the samples; `inputs` only where asked for."""

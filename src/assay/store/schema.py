@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Float, Integer, LargeBinary, MetaData, String, Table, Text
 
-SCHEMA_VERSION = "0004"
+SCHEMA_VERSION = "0005"
 
 metadata = MetaData()
 
@@ -33,8 +33,17 @@ runs = Table(
     Column("evidence", Integer),
     Column("summary", Text),
     Column("kind", Text, nullable=False, server_default="run"),
+    Column("name", Text, index=True),
+    Column("tags", Text),
+    Column("evaluation", Text),
+    Column("specification", Text),
+    Column("repeat", Integer, nullable=False, server_default="0"),
 )
-"""`cursor` counts the rows finished in order; `evidence` is the run whose rows this one shows when it computed none."""
+"""`cursor` counts the rows finished in order; `evidence` is the run whose rows this one shows when it computed none.
+
+`name` and `tags` (a JSON list) are the user's; `evaluation`, `specification` and `repeat` say which part of a run file
+a run is. All five stand in `spec` too: the columns are for finding runs.
+"""
 
 samples = Table(
     "samples",
@@ -121,6 +130,29 @@ calls = Table(
     Column("latency_s", Float),
     Column("created_at", Text, nullable=False),
 )
+
+labels = Table(
+    "labels",
+    metadata,
+    Column("content", LargeBinary, primary_key=True),
+    Column("target", Text, primary_key=True),
+    Column("annotator", Text, primary_key=True),
+    Column("label", Text),
+    Column("comment", Text),
+    Column("run", Text, nullable=False),
+    Column("sample_id", Text, nullable=False),
+    Column("trial", Integer, nullable=False),
+    Column("probability", Float),
+    Column("created_at", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""What people say of answers; a label never overwrites a score.
+
+`content` is the digest of input and answer, so that labels survive reruns and rescoring; `target` is the scorer's field
+or the criterion, `label` null for an answer that was skipped. `run`, `sample_id` and `trial` say where the person saw
+the answer. `probability` is that with which the sample was drawn; null for one that a filter chose, which is unfit for
+`calibrate`.
+"""
 
 settings = Table(
     "settings",

@@ -64,6 +64,7 @@ def conclude(
         excluded=left_out.by_rule,
         n_cut=evidence.count_cut(store, rows_of) if record.model is not None else 0,
         spending=tuple(spending(store, record.no)),
+        first_failure=evidence.first_failure(store, rows_of),
     )
     keep(store, record, report)
     return report

@@ -1,0 +1,161 @@
+"""Where a run comes from: as JSON, in a few lines, and as a paragraph for the appendix of a paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from assay.report.evaluation import headline
+from assay.results.run import RunReport
+from assay.store.run_spec import StoredModel
+from assay.store.runs import RunRecord
+from assay.text import clean, counted, number
+from assay.types import MetricValue
+
+DIGEST_SHOWN = 12
+_PATHS = ("file_path", "file", "path", "url", "key", "type")
+"""Fields of a source that say where samples come from, the best first."""
+
+
+def provenance_document(record: RunRecord, report: RunReport) -> dict[str, Any]:
+    """Everything that a reader needs to know, or to repeat, what led to the metrics of a run."""
+    spec, origin = record.spec, record.spec.provenance
+    return {
+        "name": record.name,
+        "tags": list(record.tags),
+        "kind": record.kind,
+        "task": record.task,
+        "file": record.file,
+        "config": dict(spec.config),
+        "models": {
+            key or "answers": {"name": model.name, "sampling": dict(model.sampling), "identity": dict(model.identity)}
+            for key, model in spec.models.items()
+        },
+        "dataset": {"path": _dataset_path(record), "sha256": spec.dataset.sha256, "source": dict(spec.dataset.source)},
+        "cluster_by": _cluster_by(record),
+        "seed": record.seed,
+        "trials": spec.num_trials,
+        "limit": spec.limit,
+        "subsampling": spec.subsampling,
+        "evaluation": record.evaluation,
+        "specification": record.specification,
+        "repeat": record.repeat,
+        "source_run": origin.source_run,
+        "tool": origin.tool,
+        "assay": origin.assay,
+        "packages": dict(origin.packages),
+        "git_commit": origin.git_commit,
+        "git_dirty": origin.git_dirty,
+        "started_at": record.started_at,
+        "finished_at": record.finished_at,
+        "cost_usd": None if report.cost_usd is None else float(report.cost_usd),
+    }
+
+
+def _dataset_path(record: RunRecord) -> str | None:
+    source = record.spec.dataset.source
+    return next((str(source[field]) for field in _PATHS if source.get(field)), None)
+
+
+def _cluster_by(record: RunRecord) -> list[str]:
+    templates = (metric.settings.get("cluster_by") for scorer in record.spec.scorers for metric in scorer.metrics)
+    return list(dict.fromkeys(str(template) for template in templates if template))
+
+
+def provenance_lines(record: RunRecord, report: RunReport) -> RenderableType:
+    """The provenance of a run in the lines below its table."""
+    return Group(Text(""), *(Text(clean(line), style="dim") for line in _lines(record, report)))
+
+
+def _lines(record: RunRecord, report: RunReport) -> Iterator[str]:
+    spec, origin = record.spec, record.spec.provenance
+    if record.name or record.tags:
+        tags = f"tags {', '.join(record.tags)}" if record.tags else ""
+        yield "; ".join(filter(None, (f"name {record.name}" if record.name else "", tags)))
+    config = f", config {_pairs(spec.config)}" if spec.config else ""
+    source = f", scored again from run {origin.source_run}" if origin.source_run else ""
+    yield f"task {record.task} ({record.file}){config}{source}"
+    if record.specification is not None:
+        repeat = f", repeat {record.repeat + 1}" if record.repeat else ""
+        yield f"specification {record.specification} of the evaluation {record.evaluation}{repeat}"
+    yield from (f"model {_model(model)}" for model in spec.models.values())
+    path = _dataset_path(record)
+    if path is not None:
+        yield f"dataset {path}" + (f", sha256 {spec.dataset.sha256[:DIGEST_SHOWN]}" if spec.dataset.sha256 else "")
+    limit = "" if spec.limit is None else f", limit {spec.limit:,}"
+    clusters = "".join(f", clusters by {template}" for template in _cluster_by(record))
+    yield f"seed {record.seed}, {counted(spec.num_trials, 'trial')}{limit}{clusters}"
+    yield f"{_software(record)}; {_time(record.started_at)} to {_time(record.finished_at)} UTC; {_cost(report)}"
+
+
+def citation(record: RunRecord, report: RunReport) -> str:
+    """A paragraph for the appendix of a paper: what was run, on what, and what came out."""
+    spec = record.spec
+    answered = spec.models.get("")
+    model = _model(answered) if answered is not None else record.model or "Recorded answers"
+    judges = [_model(judge) for key, judge in spec.models.items() if key]
+    config = f" ({_pairs(spec.config)})" if spec.config else ""
+    path, digest = _dataset_path(record), spec.dataset.sha256
+    dataset = "" if path is None else f" of {path}" + (f" (SHA-256 {digest})" if digest else "")
+    trials = "" if spec.num_trials == 1 else f" with {spec.num_trials} trials each"
+    sentences = [
+        f"{_capital(model)} {'was' if answered is not None or record.model else 'were'} evaluated on the task "
+        f'"{report.display_name or record.task}"{config} over {counted(report.n_samples, "sample")}{dataset}{trials}, '
+        f"with seed {record.seed} and {_software(record)}"
+    ]
+    if judges:
+        sentences.append(f"Judged by {'; '.join(judges)}")
+    sentences += [f"{_capital(label)}: {_value(value)}" for label, value in headline(report)]
+    if report.n_failed:
+        kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(report.failures.items()))
+        sentences.append(f"{counted(report.n_failed, 'sample')} failed ({kinds}) and are not part of these values")
+    name = f' "{record.name}"' if record.name else ""
+    sentences.append(
+        f"Run {record.id}{name}, {_time(record.started_at)} to {_time(record.finished_at)} UTC, {_cost(report)}"
+    )
+    return " ".join(f"{clean(sentence)}." for sentence in sentences)
+
+
+def _value(value: MetricValue) -> str:
+    if value.value is None:
+        return f"undefined ({value.reason or 'no reason is known'})"
+    interval = value.interval
+    if interval is None or interval.low is None or interval.high is None:
+        return f"{number(value.value)} (n = {value.n:,})"
+    bounds = f"{interval.level:.0%} CI {number(interval.low)} to {number(interval.high)}, {interval.method}"
+    clusters = f", {interval.clusters:,} clusters" if interval.clusters else ""
+    return f"{number(value.value)} ({bounds}, n = {value.n:,}{clusters})"
+
+
+def _model(model: StoredModel) -> str:
+    return model.name + (f" ({_pairs(model.sampling)})" if model.sampling else "")
+
+
+def _pairs(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in settings.items())
+
+
+def _software(record: RunRecord) -> str:
+    origin = record.spec.provenance
+    release = f"assay {origin.assay}" if origin.assay else "an assay of unknown version"
+    if origin.git_commit is None:
+        return release
+    dirty = " with local changes" if origin.git_dirty else ""
+    return f"{release}, commit {origin.git_commit[:DIGEST_SHOWN]}{dirty}"
+
+
+def _time(moment: str | None) -> str:
+    return "?" if moment is None else moment[:16].replace("T", " ")
+
+
+def _cost(report: RunReport) -> str:
+    if not report.spending:
+        return "no model calls"
+    return "cost unknown" if report.cost_usd is None else f"cost ${report.cost_usd:,.4f}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:] if "/" not in text.split(" ")[0] else text

@@ -1,0 +1,55 @@
+"""What runs cost: one by one, by model, and all together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from assay.types import CallPurpose, Spending
+
+
+def merged(spending: Iterable[Spending]) -> tuple[Spending, ...]:
+    """Spending added up by model and purpose, in the order of the first of each."""
+    totals: dict[tuple[str, CallPurpose], Spending] = {}
+    for spent in spending:
+        key = spent.model, spent.purpose
+        totals[key] = totals[key] + spent if key in totals else spent
+    return tuple(totals.values())
+
+
+def known_cost(spending: Iterable[Spending]) -> tuple[Decimal, int]:
+    """The cost of the calls whose price is known, and how many calls have no price."""
+    spent = list(spending)
+    cost = sum((each.cost_usd for each in spent if each.cost_usd is not None), Decimal(0))
+    return cost, sum(each.n_calls for each in spent if each.cost_usd is None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCost:
+    """What one run paid for; a run that reused all its answers paid for nothing."""
+
+    run: str
+    name: str | None
+    kind: str
+    task: str
+    started_at: str
+    spending: tuple[Spending, ...]
+
+    @property
+    def n_calls(self) -> int:
+        """How many calls the run paid for."""
+        return sum(spent.n_calls for spent in self.spending)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostReport:
+    """What all runs since a moment paid for, the newest first; runs that paid for nothing are left out."""
+
+    since: str | None
+    runs: tuple[RunCost, ...]
+
+    @property
+    def spending(self) -> tuple[Spending, ...]:
+        """What all of them paid, by model and purpose; a cost is None where one of its prices is unknown."""
+        return merged(spent for run in self.runs for spent in run.spending)

@@ -94,9 +94,13 @@ class InSandbox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseKind:
-    """What every kind has: the settings class whose `type` files name it by."""
+    """What every kind has: the settings class whose `type` files name it by.
+
+    `version` rises when a kind gives other results for the same settings, so that stored ones are not reused.
+    """
 
     settings: type[BaseModel]
+    version: int = 1
     sort: ClassVar[str]
     asks_model: ClassVar[bool] = False
 

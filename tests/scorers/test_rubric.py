@@ -177,6 +177,22 @@ def test_the_judges_see_the_prompt_and_the_reference(make_rows):
     assert _judged(settings, missing, said).kind == "missing_field"
 
 
+@pytest.mark.parametrize("absent", [None, ""])
+def test_an_absent_reference_or_truth_stays_absent(make_rows, absent):
+    seen = []
+    settings = _settings(reference="{{ sample.ref }}", ground_truth="{{ sample.truth }}")
+
+    def said(text):
+        seen.append(text)
+        return json.dumps(_met("MET"))
+
+    score = _judged(settings, make_rows(["Paris."], {"ref": [absent], "truth": [absent]}), said)
+    assert isinstance(score, Score)
+    assert "truth_score" not in score.values
+    _judged(_settings(), make_rows(["Paris."]), said)
+    assert len(set(seen)) == 1
+
+
 def test_a_panel_that_abstains_is_a_failure_and_so_is_one_that_cannot_be_read(make_rows):
     rows = make_rows(["Paris."])
     abstained = _judged(_settings(), rows, json.dumps(_met("CANNOT_ASSESS")))

@@ -52,6 +52,8 @@ def _stored_scorer(scorer: LoadedScorer, node: Mapping[str, Any]) -> StoredScore
         ),
         rubrics=() if content is None else (content,),
         content=scorer.settings.content_digest(),
+        # first versions say nothing, so that their runs keep their identity
+        code=str(kind.version) if kind.version > 1 else None,
     )
 
 

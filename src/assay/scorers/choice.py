@@ -13,8 +13,9 @@ from assay.registry import BatchScorerKind, Said
 from assay.scorers.choice_readers import CONTRADICTION, agreed, read_all, read_letter
 from assay.scorers.common import SHARE, STAGE, ReplyScorer, RowFailureError, replies, row_by_row, score_columns
 from assay.scorers.disputes import dispute_report, disputed_detail, readings_of_failure, readings_of_score
+from assay.scorers.ground_truth import ground_truths
 from assay.spec.fields import ColumnName, Template
-from assay.templates import has_placeholder, is_constant, lists, texts
+from assay.templates import has_placeholder, is_constant, lists
 from assay.types import Column, Failure, Rows, ScoreColumns
 
 
@@ -100,7 +101,7 @@ def checked_choices(entries: Sequence[Any]) -> tuple[str, ...]:
 def string_equals_mcqa(settings: StringEqualsMcqa, rows: Rows) -> ScoreColumns:
     """1.0 where the predicted choice is the right one; a reply that names none of them is INVALID and wrong."""
     answers = replies(settings, rows)
-    truths = texts(_template(settings.ground_truth_choice, settings.ground_truth_choice_field), rows, stage=STAGE)
+    truths = ground_truths(_template(settings.ground_truth_choice, settings.ground_truth_choice_field), rows)
     choices = _choices(settings, rows)
     if settings.answer_extraction == "first_character":
         return _by_first_character(answers, truths, choices)
@@ -226,6 +227,7 @@ def disputes(settings: StringEqualsMcqa, said: Iterable[Said]) -> Mapping[str, A
 KIND = BatchScorerKind(
     settings=StringEqualsMcqa,
     score=string_equals_mcqa,
+    version=2,
     values=("is_correct",),
     metadata=(
         "completion_validity",

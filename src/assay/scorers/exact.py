@@ -6,14 +6,14 @@ import sys
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from assay.registry import BatchScorerKind
-from assay.scorers.common import SHARE, STAGE, TextScorer, looked_at, score_columns
+from assay.scorers.common import SHARE, TextScorer, looked_at, score_columns
+from assay.scorers.ground_truth import check_not_empty, ground_truths
 from assay.spec.fields import Template
-from assay.templates import texts
 from assay.types import Rows, ScoreColumns
 
 Step = Literal["strip", "lower", "unicode", "punctuation"]
@@ -25,6 +25,12 @@ class StringEquals(TextScorer):
     type: Literal["string_equals"]
     ground_truth: Template
     normalize: list[Step] = Field(default_factory=list)
+    allow_empty: bool = False
+
+    @model_validator(mode="after")
+    def _expects_something(self) -> Self:
+        check_not_empty(self.ground_truth, allow_empty=self.allow_empty)
+        return self
 
 
 def string_equals(settings: StringEquals, rows: Rows) -> ScoreColumns:
@@ -35,7 +41,7 @@ def string_equals(settings: StringEquals, rows: Rows) -> ScoreColumns:
     >>> string_equals(settings, rows).values
     {'is_correct': [1.0]}
     """
-    truth = texts(settings.ground_truth, rows, stage=STAGE)
+    truth = ground_truths(settings.ground_truth, rows, allow_empty=settings.allow_empty)
     found = looked_at(settings, rows)
     failures = {**found.failures, **truth.failures}
     left, right = truth.values, found.values
@@ -71,6 +77,7 @@ _STEPS: dict[str, Callable[[str], str]] = {
 KIND = BatchScorerKind(
     settings=StringEquals,
     score=string_equals,
+    version=2,
     values=("is_correct",),
     metadata=("answer_gt", "answer_pred"),
     ranges={"is_correct": SHARE},

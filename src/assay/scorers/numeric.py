@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator
 
 from assay.registry import BatchScorerKind
-from assay.scorers.common import SHARE, STAGE, RowFailureError, TextScorer, looked_at, row_by_row
+from assay.scorers.common import SHARE, RowFailureError, TextScorer, looked_at, row_by_row
+from assay.scorers.ground_truth import ground_truths
 from assay.scorers.numbers import last_number
 from assay.scorers.pattern import checked_pattern, compiled, matchable
 from assay.spec.fields import Located, Template
-from assay.templates import texts
 from assay.types import Rows, ScoreColumns
 
 # a reply may hold a number of any size: its difference must not overflow
@@ -56,7 +56,7 @@ def numeric_equals(settings: NumericEquals, rows: Rows) -> ScoreColumns:
             "number_found": found is not None,
         }
 
-    columns = [texts(settings.ground_truth, rows, stage=STAGE), looked_at(settings, rows)]
+    columns = [ground_truths(settings.ground_truth, rows), looked_at(settings, rows)]
     return row_by_row(KIND, one, columns)
 
 
@@ -78,6 +78,7 @@ def _close(expected: Decimal, found: Decimal, tolerance: Decimal) -> bool:
 KIND = BatchScorerKind(
     settings=NumericEquals,
     score=numeric_equals,
+    version=2,
     values=("is_correct",),
     metadata=("answer_gt", "answer_pred", "number_found"),
     ranges={"is_correct": SHARE},

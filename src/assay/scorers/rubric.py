@@ -31,7 +31,7 @@ from assay.scorers.common import SHARE, STAGE, TextScorer, looked_at
 from assay.spec.fields import Located, Settings, Template
 from assay.spec.project import project_folder
 from assay.spec.sampling import SamplingSpec
-from assay.templates import texts, values
+from assay.templates import as_texts, values
 from assay.types import Ask, Failure, Rows, Sampling, Score
 
 
@@ -179,10 +179,14 @@ class RubricScorer(TextScorer):
         shown: dict[str, str | None] = {}
         for name in ("prompt", "reference"):
             template: Template | None = getattr(self, name)
-            column = None if template is None else texts(template, rows, stage=STAGE)
-            if column is not None and column.failures:
+            if template is None:
+                continue
+            column = values(template, rows, stage=STAGE)
+            if column.failures:
                 return column.failures[0]
-            shown[name] = None if column is None else column.values[0]
+            # what the sample leaves out is not shown; "None" would be graded against as text
+            if column.values[0] not in (None, ""):
+                shown[name] = as_texts(template, column, stage=STAGE).values[0]
         truth = self._truth(rows)
         if isinstance(truth, Failure):
             return truth
@@ -200,6 +204,8 @@ class RubricScorer(TextScorer):
             return column.failures[0]
         try:
             entries = column.values[0]
+            if entries in (None, ""):
+                return None
             entries = orjson.loads(entries) if isinstance(entries, str) else entries
             return [
                 read_verdict(criterion, entry) for criterion, entry in zip(self.rubric.criteria, entries, strict=True)
@@ -262,6 +268,7 @@ def _panel_detail(settings: RubricScorer, said: Iterable[Said]) -> Mapping[str, 
 KIND = JudgeScorerKind(
     settings=RubricScorer,
     score=judge_by_rubric,
+    version=2,
     detail=_panel_detail,
     ranges={"score": SHARE, "coverage": SHARE, "truth_score": SHARE},
 )

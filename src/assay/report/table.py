@@ -87,15 +87,30 @@ def _scorer_table(scorer: ScorerReport) -> RenderableType:
     notes: dict[str, int] = {}
     for metric in scorer.metrics:
         _add_metric(table, metric, _heading(metric, scorer.metrics), notes)
+        if metric is scorer.metrics[0] and scorer.n_invalid:
+            _add_invalid(table, (scorer.detail or {})["invalid"])
     shown: RenderableType = Trimmed(table) if scorer.metrics else Text("  no metrics asked for", style="dim")
     below = (Text(f"({mark}) {clean(note)}", style="dim") for note, mark in notes.items())
     told = (Text(f"note: {clean(note)}", style="yellow") for note in (scorer.detail or {}).get("warnings", ()))
     return Group(head, shown, *below, *_disputes(scorer), *told)
 
 
+def _add_invalid(table: Table, counts: Mapping[str, Any]) -> None:
+    """How many multiple-choice replies name no choice, and what the accuracy is without them."""
+    share = f"{counts['n']:,} of {counts['of']:,} ({counts['share']:.1%})"
+    table.add_row(Text("  INVALID replies", style="yellow"), "", Text(share, style="yellow"))
+    among = Text(number(counts["accuracy_among_valid"]), style="dim")
+    table.add_row(Text("  among valid replies", style="dim"), among, "", f"{counts['of'] - counts['n']:,}")
+
+
 def _counts(scorer: ScorerReport) -> str:
     """How many samples were scored; nothing where a number is of no samples at all."""
-    parts = {"scored": scorer.n_scored, "failed": scorer.n_failed, "excluded": scorer.n_excluded}
+    parts = {
+        "scored": scorer.n_scored,
+        "failed": scorer.n_failed,
+        "INVALID": scorer.n_invalid,
+        "excluded": scorer.n_excluded,
+    }
     shown = [f"{n:,} {what}" for what, n in parts.items() if n or (what == "scored" and scorer.type != SYSTEM)]
     return ", ".join(shown)
 

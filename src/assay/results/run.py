@@ -34,6 +34,11 @@ class ScorerReport:
     display_name: str | None = None
     detail: Mapping[str, Any] | None = None
 
+    @property
+    def n_invalid(self) -> int:
+        """How many multiple-choice replies name none of the choices; they are scored, and wrong."""
+        return int(((self.detail or {}).get("invalid") or {}).get("n", 0))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:

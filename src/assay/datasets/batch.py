@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from assay.datasets.exact_json import json_ready
 from assay.errors import SpecError
 
 BATCH_ROWS = 5_000
@@ -94,6 +95,9 @@ def _json_text(row: Mapping[str, Any], number: int, source: str) -> str:
     try:
         return orjson.dumps(row, default=_plain).decode()
     except TypeError as error:
+        exact = json_ready(dict(row))
+        if exact != row:
+            return _json_text(exact, number, source)
         raise SpecError(f"{source}: row {number} cannot be written as JSON: {error}") from error
 
 

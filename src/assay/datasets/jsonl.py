@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from assay.datasets.batch import Batch, batch_of
+from assay.datasets.exact_json import with_exact_integers
 from assay.datasets.lines import line_batches, refused
 
 
@@ -24,6 +25,7 @@ def read_jsonl(path: Path) -> Iterator[Batch]:
             lines, samples = _one_by_one(path, first, lines)
         if set(map(type, samples)) - {dict}:
             _one_by_one(path, first, lines)
+        lines, samples = with_exact_integers(lines, samples)
         if samples:
             yield batch_of(start, samples, str(path), texts=lines)
             start += len(samples)

@@ -71,3 +71,30 @@ def test_samples_that_an_action_excludes_are_not_counted(mcqa):
 def test_the_note_names_the_extraction_that_found_nothing(mcqa):
     out, _ = mcqa(["B", "hm"], extraction="      answer_extraction: letter")
     assert "`answer_extraction: letter` finds no choice in them" in " ".join(out.split())
+
+
+NORMALIZE = """
+key: t
+display_name: T
+definition:
+  dataset: {source: {type: local, file_path: data.jsonl}}
+  solver: {type: pass_through_solver, trace_column: output}
+  scorers:
+    - {type: string_equals, ground_truth: "{{ sample.answer }}", normalize: STEPS}
+"""
+
+
+def test_a_run_says_how_many_samples_differ_only_in_form(project):
+    outputs = ["Zürich", "Zu\u0308rich", "Zürich\n", 'say "equal_after": x', "Bern"]
+    project.write("data.jsonl", [{"output": output, "answer": "Zürich"} for output in outputs])
+    project.write("task.yaml", NORMALIZE.replace("STEPS", "[]"))
+    ran = project.assay("run", "task.yaml")
+    (scorer,) = project.assay("show", "--json").json["scorers"]
+    assert scorer["metrics"][0]["values"]["accuracy"]["value"] == 0.2
+    assert scorer["detail"]["equal_after"] == 2
+    assert "note: 2 answers differ from the ground truth only in Unicode form" in " ".join(ran.out.split())
+    project.write("task.yaml", NORMALIZE.replace("STEPS", "[unicode, strip]"))
+    ran = project.assay("run", "task.yaml")
+    (scorer,) = project.assay("show", "--json").json["scorers"]
+    assert scorer["metrics"][0]["values"]["accuracy"]["value"] == 0.6
+    assert "note:" not in ran.out

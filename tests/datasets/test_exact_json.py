@@ -8,6 +8,7 @@ from assay.datasets.batch import in_batches
 from assay.datasets.exact_json import exact_integers, json_ready
 from assay.datasets.json_array import read_json
 from assay.datasets.jsonl import read_jsonl
+from assay.errors import SpecError
 
 LONG = "12345678901234567890123"
 
@@ -29,6 +30,24 @@ def test_integers_beyond_64_bits_keep_every_digit(tmp_path, suffix):
     ]
     # what the store keeps says the same
     assert [json.loads(line) for line in batch.texts] == batch.samples
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text", "told"),
+    [
+        (".jsonl", '{"a": 1}\n{"a": 1, "b": 2, "a": 3}\n', r'data\.jsonl:2:1: the key "a" comes twice in this object'),
+        (".jsonl", '\n{"x": [{"b": "c", "b": "c"}]}\n', r'data\.jsonl:2:1: the key "b" comes twice'),
+        (".json", '[{"a": 1}, {"a": "x", "a": "y"}]', r'data\.json:1:1: the key "a" comes twice in one object'),
+    ],
+)
+def test_a_key_that_comes_twice_is_an_error(tmp_path, suffix, text, told):
+    with pytest.raises(SpecError, match=told):
+        _read(tmp_path, suffix, text)
+
+
+@pytest.mark.parametrize("line", ['{"a": "say \\u0022a\\u0022", "b": {"a": 1}}', '{"a\\u0022": 1, "a": 2}'])
+def test_escaped_quotes_are_no_keys(tmp_path, line):
+    assert _read(tmp_path, ".jsonl", line).samples == [json.loads(line)]
 
 
 def test_long_digits_in_texts_change_nothing(tmp_path):

@@ -1,4 +1,4 @@
-"""What a fast JSON reader loses without a word: integers beyond 64 bits."""
+"""What a fast JSON reader loses without a word: integers beyond 64 bits, and all but the last of equal keys."""
 
 from __future__ import annotations
 
@@ -53,6 +53,32 @@ def with_exact_integers(lines: list[str], samples: list[dict[str, Any]]) -> tupl
             samples[place] = exact_integers(line)
             lines[place] = orjson.dumps(samples[place]).decode()
     return lines, samples
+
+
+def may_repeat_keys(text: bytes, value: Any) -> bool:
+    """Whether the value may lack a key of the text: then it has fewer quotes.
+
+    A quote that the text writes as \\u0022 makes it look so too; `repeated_key` reads the text again and knows.
+    """
+    return text.count(b'"') != orjson.dumps(value).count(b'"')
+
+
+def repeated_key(text: str) -> str | None:
+    """The first key that comes twice in one object of a JSON text, None when none does.
+
+    >>> repeated_key('{"a": {"b": 1, "b": 2}}')
+    'b'
+    """
+    repeated: list[str] = []
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        names = [name for name, _ in pairs]
+        if len(set(names)) < len(names):
+            repeated.append(next(name for place, name in enumerate(names) if name in names[:place]))
+
+    # digits as text: a long integer is no error here
+    json.loads(text, object_pairs_hook=look, parse_int=str)
+    return repeated[0] if repeated else None
 
 
 def json_ready(value: Any) -> Any:

@@ -8,7 +8,13 @@ from pathlib import Path
 import orjson
 
 from assay.datasets.batch import BATCH_ROWS, Batch, batch_of
-from assay.datasets.exact_json import exact_integers, holds_long_integer, may_hold_long_integers
+from assay.datasets.exact_json import (
+    exact_integers,
+    holds_long_integer,
+    may_hold_long_integers,
+    may_repeat_keys,
+    repeated_key,
+)
 from assay.datasets.lines import chunks, refused
 
 FILE_BYTES = 512 * 2**20
@@ -36,6 +42,9 @@ def _parsed(path: Path) -> object:
     text = b"".join(parts).removeprefix(b"\xef\xbb\xbf")
     try:
         rows = orjson.loads(text)
+        key = repeated_key(text.decode()) if may_repeat_keys(text, rows) else None
+        if key is not None:
+            raise refused(path, f'the key "{key}" comes twice in one object')
         if may_hold_long_integers(text) and holds_long_integer(shown := text.decode()):
             return exact_integers(shown)
         return rows

@@ -16,7 +16,7 @@ from assay.errors import SpecError
 from assay.judging.examples import FewShot
 from assay.judging.judge_failures import count_votes, missing_notes
 from assay.judging.length import words_in
-from assay.judging.outcome import beside_truth, outcome_of
+from assay.judging.outcome import beside_truth, field_names, outcome_of
 from assay.judging.panel import grade
 from assay.judging.panel_config import Calls, Judge, PanelConfig, check_panel, weight_notes, with_replicas
 from assay.judging.question import Submission
@@ -166,6 +166,11 @@ class RubricScorer(TextScorer):
     def content_digest(self) -> str:
         """A digest of the rubric."""
         return hashlib.sha256(orjson.dumps(self.content())).hexdigest()
+
+    def score_fields(self) -> tuple[str, ...]:
+        """The totals, a number and a label per criterion, and what stands beside them."""
+        per_rubric = (field_names(rubric, with_truth=self.ground_truth is not None) for rubric in self.rubrics)
+        return tuple(dict.fromkeys(name for names in per_rubric for name in names))
 
     def default_metrics(self) -> list[dict[str, Any]]:
         """The mean score."""

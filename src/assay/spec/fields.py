@@ -97,8 +97,9 @@ class MetricSpec(Settings):
 
 
 class SourceSpec(Settings):
-    """What every dataset source accepts; `filters` is checked by dataset/filters.py."""
+    """What every dataset source accepts; `filters` is checked by datasets/filters.py."""
 
     kind_sort: ClassVar[str] = "dataset source"
     type: str
     filters: list[Any] | None = None
+    id_column: ColumnName | None = None

@@ -54,7 +54,7 @@ def test_values_that_json_cannot_say_become_text_in_sample_and_store_alike():
     assert orjson.loads(made.texts[0]) == made.samples[0]
 
 
-@pytest.mark.parametrize("value", [object(), 2**70, {1: "a"}])
+@pytest.mark.parametrize("value", [object(), {1: "a"}])
 def test_a_value_that_has_no_json_form_is_an_error_naming_its_row(value):
     with pytest.raises(SpecError, match="x: row 2 cannot be written as JSON"):
         list(in_batches([{"q": 1}, {"q": value}], "x"))

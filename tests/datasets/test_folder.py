@@ -64,7 +64,7 @@ def test_empty_front_matter_adds_nothing(write, tmp_path):
         ("b: 2\ncontent: 2", r'a\.md:3:1: "content" in the front matter is a column of its own'),
         ("a: &x [1]\nb: *x", "YAML alias"),
         ("a: !!python/object/apply:os.system [ls]", "not valid YAML"),
-        ("a: 2024-99-99", "not valid YAML"),
+        ('a: !!float "x"', "not valid YAML"),
     ],
 )
 def test_wrong_front_matter_is_an_error_at_its_line(write, tmp_path, front, told):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from assay.datasets.folder import KIND as FOLDER
@@ -100,3 +102,60 @@ def test_an_id_that_comes_twice_names_the_file_and_the_place_that_names_it(write
     with pytest.raises(SpecError, match='twice.csv: the sample_id "1" comes twice: in row 1 and in row 2') as raised:
         first_rows(LOCAL, settings, tmp_path)
     assert raised.value.problems[0].place == Place("task.yaml", 4, 2)
+
+
+ID_TASK = """
+key: t
+display_name: T
+definition:
+  dataset: {source: SOURCE}
+  solver: {type: pass_through_solver, trace_column: output}
+  scorers:
+    - {type: string_equals, ground_truth: "{{ sample.answer }}"}
+"""
+TICKETS = [{"ticket": f"T-{n}", "answer": "x", "output": "x"} for n in range(3)]
+ID_SOURCE = "{type: local, file_path: data.jsonl, id_column: ticket}"
+
+
+def _run(project, source, rows=TICKETS, command="run"):
+    project.write("data.jsonl", rows)
+    project.write("task.yaml", ID_TASK.replace("SOURCE", source))
+    return project.assay(command, "task.yaml")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [ID_SOURCE, f"{{type: inline_samples, id_column: ticket, samples: {json.dumps(TICKETS)}}}"],
+    ids=["local", "inline"],
+)
+def test_the_ids_come_from_the_column(project, source):
+    assert _run(project, source).code == 0
+    samples = [json.loads(line) for line in project.assay("samples", "--json").out.splitlines()]
+    assert [sample["sample_id"] for sample in samples] == ["T-0", "T-1", "T-2"]
+
+
+def test_numbers_are_ids_too_and_the_column_wins_over_sample_id(project):
+    rows = [{**row, "sample_id": "same" + str(n), "ticket": n + 7} for n, row in enumerate(TICKETS)]
+    assert _run(project, ID_SOURCE, rows).code == 0
+    samples = [json.loads(line) for line in project.assay("samples", "--json").out.splitlines()]
+    assert [sample["sample_id"] for sample in samples] == ["7", "8", "9"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "source", "told"),
+    [
+        ([*TICKETS, TICKETS[0]], ID_SOURCE, 'the sample_id "T-0" comes twice: in row 1 and in row 4'),
+        ([*TICKETS, {**TICKETS[0], "ticket": None}], ID_SOURCE, "row 4 has the ticket None; expected text or a number"),
+        (TICKETS, ID_SOURCE.replace("ticket", "tickt"), 'row 1 has no column "tickt"; it has ticket, answer, output'),
+    ],
+)
+def test_ids_that_cannot_be_are_an_error(project, rows, source, told):
+    for command in ("check", "run"):
+        outcome = _run(project, source, rows, command)
+        assert outcome.code == 2
+        assert told in " ".join((outcome.out + outcome.err).split())
+
+
+def test_the_nearest_column_is_offered(project):
+    outcome = _run(project, ID_SOURCE.replace("ticket", "tickt"), command="check")
+    assert 'did you mean "ticket"?' in " ".join((outcome.out + outcome.err).split())

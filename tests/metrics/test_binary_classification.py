@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from assay.metrics.binary_classification import KIND, per_sample
 from assay.types import MetricResult
 
 Measure = Callable[..., MetricResult]
@@ -82,3 +83,36 @@ def test_the_two_answers_differ(measure: Measure) -> None:
 def test_fields_may_stand_in_the_metadata(measure: Measure) -> None:
     found = measure(METRIC, [{"x": 1.0}, {"x": 0.0}], metadata=pairs(("yes", "yes"), ("no", "no")))
     assert found.values["accuracy"].value == 1.0
+
+
+UNMATCHED = pairs(("yes", "yes"), ("no", "no"), ("yes", "perhaps"), ("no", "perhaps"), ("no", None), ("?", "yes"))
+
+
+@pytest.mark.parametrize(
+    ("unmatched", "confusion", "n_unmatched", "n_excluded"),
+    [
+        ("exclude", {"tp": 1, "fp": 0, "tn": 1, "fn": 0}, None, 4),
+        ("negative", {"tp": 1, "fp": 0, "tn": 3, "fn": 1}, 3, 1),
+        ("wrong", {"tp": 1, "fp": 2, "tn": 1, "fn": 1}, 3, 1),
+    ],
+)
+def test_unmatched_says_what_a_prediction_is_that_is_neither_answer(
+    measure: Measure, unmatched: str, confusion: dict[str, int], n_unmatched: int | None, n_excluded: int
+) -> None:
+    found = measure(METRIC | {"unmatched": unmatched}, UNMATCHED)
+    assert found.detail["confusion"] == confusion
+    assert found.detail.get("n_unmatched") == n_unmatched
+    assert found.n_excluded == n_excluded
+
+
+@pytest.mark.parametrize("unmatched", ["exclude", "negative", "wrong"])
+def test_the_numbers_of_samples_make_the_accuracy(measure: Measure, unmatched: str) -> None:
+    metric = METRIC | {"unmatched": unmatched}
+    numbers = [per_sample(KIND.settings.model_validate(metric)).read(row) for row in UNMATCHED]
+    present = [number for number in numbers if number is not None]
+    assert measure(metric, UNMATCHED).values["accuracy"].value == pytest.approx(sum(present) / len(present))
+
+
+def test_the_many_rows_of_one_combination_are_all_counted(measure: Measure) -> None:
+    found = measure(METRIC | {"unmatched": "wrong"}, UNMATCHED * 50)
+    assert found.detail["n_unmatched"] == 150

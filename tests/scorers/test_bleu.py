@@ -8,7 +8,7 @@ from assay.scorers.bleu import KIND, Bleu
 SETTINGS = Bleu(type="bleu", ground_truth="{{ sample.gt }}")
 
 
-@pytest.mark.parametrize("text", ["the cat sat on the mat", "a", "", "  ", "Ünïcode 漢字", "!"])
+@pytest.mark.parametrize("text", ["the cat sat on the mat", "a", "  ", "Ünïcode 漢字", "!"])
 def test_identical_text_is_exactly_one(make_rows, text):
     assert KIND.score(SETTINGS, make_rows([text], {"gt": [text]})).values == {"bleu_score": [1.0]}
 

@@ -18,9 +18,8 @@ def _settings(**more):
         ("Paris", "paris", 0.0),
         ("Paris", "Paris ", 0.0),
         ("Paris", "", 0.0),
-        ("", "", 1.0),
         (3, "3", 1.0),
-        (None, "None", 1.0),
+        ("None", "None", 1.0),
         (True, "True", 1.0),
         ("é", "e\u0301", 0.0),
         ("{{ 1 }}", "{{ 1 }}", 1.0),
@@ -29,7 +28,7 @@ def _settings(**more):
 def test_equality_is_exact(make_rows, truth, reply, score):
     scored = KIND.score(_settings(), make_rows([reply], {"gt": [truth]}))
     assert scored.values == {"is_correct": [score]}
-    assert scored.metadata == {"answer_gt": [str(truth)], "answer_pred": [reply]}
+    assert (scored.metadata["answer_gt"], scored.metadata["answer_pred"]) == ([str(truth)], [reply])
     assert scored.failures == {}
 
 
@@ -85,3 +84,27 @@ def test_settings_are_strict(bad):
 
 def test_the_default_metric_is_accuracy():
     assert _settings().default_metrics() == [{"type": "mean", "field": "is_correct", "name": "accuracy"}]
+
+
+@pytest.mark.parametrize(
+    ("truth", "reply", "steps"),
+    [
+        ("Paris", "Paris ", "strip"),
+        ("Paris", "\nParis", "strip"),
+        ("é", "e\u0301", "unicode"),
+        ("é", " e\u0301", "unicode, strip"),
+        ("é", "é ", "strip"),
+        ("Paris", "paris", None),
+        ("é", "e", None),
+    ],
+)
+def test_a_difference_of_form_alone_is_wrong_and_says_what_would_make_it_equal(make_rows, truth, reply, steps):
+    scored = KIND.score(_settings(), make_rows([reply, truth], {"gt": [truth, truth]}))
+    assert scored.values["is_correct"] == [0.0, 1.0]
+    assert scored.metadata.get("equal_after") == (None if steps is None else [steps, None])
+
+
+def test_what_is_evened_out_already_is_not_named(make_rows):
+    rows = make_rows(["Paris ", "x", "PARIS "], {"gt": ["Paris", None, "Paris"]})
+    assert "equal_after" not in KIND.score(_settings(normalize=["strip", "unicode"]), rows).metadata
+    assert KIND.score(_settings(normalize=["lower"]), rows).metadata["equal_after"] == ["strip", None, "strip"]

@@ -72,7 +72,13 @@ def test_the_true_label_comes_from_ground_truth_or_from_the_column_of_that_name(
 
 @pytest.mark.parametrize(
     ("sample", "template"),
-    [({}, None), ({"ground_truth_label": None}, None), ({"gt": None}, "{{ sample.gt }}")],
+    [
+        ({}, None),
+        ({"ground_truth_label": None}, None),
+        ({"ground_truth_label": ""}, None),
+        ({"gt": None}, "{{ sample.gt }}"),
+        ({"gt": ""}, "{{ sample.gt }}"),
+    ],
 )
 def test_an_unknown_true_label_is_left_out(sample, template):
     assert "ground_truth_label" not in _judged("yes", sample=sample, ground_truth=template).values

@@ -22,6 +22,7 @@ def test_every_scorer_has_its_own_name():
         "numeric_equals",
         "json_schema",
         "bleu",
+        "column",
         "function_call_coverage",
         "model_as_a_judge_classifier",
         "model_as_a_judge_scorer",

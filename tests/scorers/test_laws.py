@@ -32,6 +32,7 @@ EXAMPLES = {
     "numeric_equals": [{"ground_truth": "{{ sample.gt }}"}, {"ground_truth": "{{ sample.gt }}", "pattern": "is (.*)"}],
     "json_schema": [{"schema": {"type": "object"}, "value": "{{ sample.gt }}"}],
     "bleu": [{"ground_truth": "{{ sample.gt }}"}],
+    "column": [{"column": "gt"}],
     "function_call_coverage": [
         {"function_calls": ["{{ sample.gt }}"], "mode": mode} for mode in ("any_order", "in_order")
     ],

@@ -39,6 +39,13 @@ def _settings(**more):
         ("x\nA: 18", "A: 18 then 3", {"pattern": r"A: \d+"}, 1.0),
         ("18", "it is 18", {"pattern": r"A:\s*(.*)"}, 0.0),
         ("18", "B", {"pattern": r"A: (\d+)|B"}, 0.0),
+        ("3/4", "It is 0.75", {}, 1.0),
+        ("3/4", "It is 3/4.", {}, 1.0),
+        ("3/4", "1/4", {}, 0.0),
+        ("3/4", "4", {}, 0.0),
+        ("10^5", "100,000", {}, 1.0),
+        ("10^5", "5", {}, 0.0),
+        ("1e5", "10^5", {}, 1.0),
     ],
 )
 def test_numbers_are_compared_as_numbers(make_rows, truth, reply, more, score):
@@ -65,6 +72,14 @@ def test_a_ground_truth_without_a_number_is_a_failure(make_rows):
     assert scored.values["is_correct"] == [None, 1.0]
     assert scored.failures[0].kind == "parse"
     assert "holds no number" in scored.failures[0].detail
+
+
+@pytest.mark.parametrize("truth", ["1:30", "3-5", "3 and 4"])
+def test_a_ground_truth_that_is_not_one_number_is_a_failure(make_rows, truth):
+    scored = KIND.score(_settings(), make_rows(["30", "5", "4"], {"gt": [truth] * 3}))
+    assert scored.values["is_correct"] == [None] * 3
+    assert {failure.kind for failure in scored.failures.values()} == {"parse"}
+    assert truth in scored.failures[0].detail
 
 
 @pytest.mark.parametrize(

@@ -177,6 +177,22 @@ def test_the_judges_see_the_prompt_and_the_reference(make_rows):
     assert _judged(settings, missing, said).kind == "missing_field"
 
 
+@pytest.mark.parametrize("absent", [None, ""])
+def test_an_absent_reference_or_truth_stays_absent(make_rows, absent):
+    seen = []
+    settings = _settings(reference="{{ sample.ref }}", ground_truth="{{ sample.truth }}")
+
+    def said(text):
+        seen.append(text)
+        return json.dumps(_met("MET"))
+
+    score = _judged(settings, make_rows(["Paris."], {"ref": [absent], "truth": [absent]}), said)
+    assert isinstance(score, Score)
+    assert "truth_score" not in score.values
+    _judged(_settings(), make_rows(["Paris."]), said)
+    assert len(set(seen)) == 1
+
+
 def test_a_panel_that_abstains_is_a_failure_and_so_is_one_that_cannot_be_read(make_rows):
     rows = make_rows(["Paris."])
     abstained = _judged(_settings(), rows, json.dumps(_met("CANNOT_ASSESS")))
@@ -257,3 +273,39 @@ def test_one_call_may_grade_by_all_criteria(make_rows):
     settings = _settings(rubric=[{"requirement": "Good."}, {"requirement": "Short."}], llm_calls="per_item")
     outcome = _judged(settings, make_rows(["Paris."]), said)
     assert (outcome.values["criterion_1"], outcome.values["criterion_2"], len(asked)) == (1.0, 0.0, 1)
+
+
+@pytest.mark.parametrize("truth", [None, "{{ sample.truth }}"])
+def test_every_field_of_a_score_is_known_before_a_judge_is_asked(make_rows, truth):
+    settings = _settings(ground_truth=truth, judges=[{"model_key": "a"}, {"model_key": "b"}])
+    score = _judged(settings, make_rows(["Paris."], {"truth": [["MET"]]}), json.dumps(_met("MET")))
+    assert {*score.values, *score.metadata} <= set(settings.score_fields())
+    assert ("truth_score" in settings.score_fields()) is (truth is not None)
+
+
+FIELD_TASK = """
+key: t
+display_name: T
+definition:
+  dataset: {source: {type: inline_samples, samples: [{text: x}]}}
+  scorers:
+    - type: rubric
+      value: "{{ sample.text }}"
+      rubric: [{name: complete, requirement: It is complete.}, {name: clear, requirement: It is clear.}]
+      judges: [{model_key: openai/gpt-5-mini}]
+      metrics:
+        - {type: mean, field: complete}
+        - {type: mean, field: FIELD}
+"""
+
+
+@pytest.mark.parametrize("command", ["check", "plan", "run"])
+def test_a_field_that_no_criterion_gives_is_found_before_anything_is_paid(project, command):
+    project.write("task.yaml", FIELD_TASK.replace("FIELD", "complet"))
+    outcome = project.assay(command, "task.yaml")
+    assert outcome.code == 2
+    said = outcome.out + outcome.err
+    assert 'task.yaml:13:31: rubric gives no field "complet"' in " ".join(said.split())
+    assert 'did you mean "complete"?' in " ".join(said.split())
+    project.write("task.yaml", FIELD_TASK.replace("FIELD", "clear"))
+    assert project.assay("check", "task.yaml").code == 0

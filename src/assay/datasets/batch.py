@@ -10,7 +10,9 @@ from typing import Any
 
 import orjson
 
-from assay.errors import SpecError
+from assay.datasets.exact_json import json_ready
+from assay.errors import Problem, SpecError
+from assay.spec.nearest import listing, nearest
 
 BATCH_ROWS = 5_000
 # long texts make a batch smaller, so that memory is bounded by bytes and not only by rows
@@ -84,16 +86,33 @@ def ids_of(samples: list[dict[str, Any]], start: int, source: str) -> list[str]:
     return [_id_text(value, start + i + 1, source) for i, value in enumerate(given)]
 
 
-def _id_text(value: object, row: int, source: str) -> str:
+def column_ids(samples: Sequence[Mapping[str, Any]], column: str, start: int) -> list[str]:
+    """The ids of samples from a column of their own."""
+    try:
+        given = [sample[column] for sample in samples]
+    except KeyError:
+        row = next(i for i, sample in enumerate(samples) if column not in sample)
+        names = list(samples[row])
+        message = f'id_column: row {start + row + 1} has no column "{column}"; it has {listing(names)}'
+        raise SpecError(Problem(message=message, suggestion=nearest(column, names))) from None
+    if set(map(type, given)) == {str} and all(given):
+        return given
+    return [_id_text(value, start + i + 1, "id_column", column) for i, value in enumerate(given)]
+
+
+def _id_text(value: object, row: int, source: str, column: str = "sample_id") -> str:
     if isinstance(value, (str, int, float)) and not isinstance(value, bool) and value != "":
         return str(value)
-    raise SpecError(f"{source}: row {row} has the sample_id {value!r}; expected text or a number")
+    raise SpecError(f"{source}: row {row} has the {column} {value!r}; expected text or a number")
 
 
 def _json_text(row: Mapping[str, Any], number: int, source: str) -> str:
     try:
         return orjson.dumps(row, default=_plain).decode()
     except TypeError as error:
+        exact = json_ready(dict(row))
+        if exact != row:
+            return _json_text(exact, number, source)
         raise SpecError(f"{source}: row {number} cannot be written as JSON: {error}") from error
 
 

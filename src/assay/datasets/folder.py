@@ -15,6 +15,7 @@ from assay.datasets.filters import FilteredSource
 from assay.datasets.lines import LINE_BYTES, chunks, refused
 from assay.datasets.paths import located_path, stay_inside
 from assay.registry import SourceKind
+from assay.spec.data_scalars import TAG, is_text_in_data
 from assay.spec.fields import Located
 
 _OWN_COLUMNS = ("sample_id", "file_name", "content")
@@ -69,13 +70,27 @@ def _text(path: Path) -> str:
         raise refused(path, "not valid UTF-8; expected text files (`extension` chooses some of them)") from error
 
 
+class _DataLoader(yaml.CSafeLoader):
+    """Reads front matter as the data that it is: `no`, `12:30`, `010` and dates are text."""
+
+
+def _data_scalar(loader: Any, node: Any) -> Any:
+    if not node.style and is_text_in_data(node.tag, node.value):
+        return node.value
+    return yaml.CSafeLoader.yaml_constructors[node.tag](loader, node)
+
+
+for _name in ("bool", "int", "float", "timestamp"):
+    _DataLoader.add_constructor(TAG + _name, _data_scalar)
+
+
 def _columns(path: Path, text: str) -> dict[str, Any]:
     try:
         # an alias can make a few bytes grow without end, and front matter has no use for it
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.CSafeLoader)):
             raise refused(path, "the front matter has a YAML alias (*name), which is not allowed there")
         node = yaml.compose(text, Loader=yaml.CSafeLoader)
-        columns = yaml.load(text, Loader=yaml.CSafeLoader)
+        columns = yaml.load(text, Loader=_DataLoader)  # noqa: S506 (it is a safe loader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else 1
         raise refused(path, f"the front matter is not valid YAML: {error.problem}", line) from error

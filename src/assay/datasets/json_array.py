@@ -8,6 +8,13 @@ from pathlib import Path
 import orjson
 
 from assay.datasets.batch import BATCH_ROWS, Batch, batch_of
+from assay.datasets.exact_json import (
+    exact_integers,
+    holds_long_integer,
+    may_hold_long_integers,
+    may_repeat_keys,
+    repeated_key,
+)
 from assay.datasets.lines import chunks, refused
 
 FILE_BYTES = 512 * 2**20
@@ -34,7 +41,13 @@ def _parsed(path: Path) -> object:
             raise refused(path, f"longer than {FILE_BYTES // 2**20} MB, the limit of a JSON file; use JSONL instead")
     text = b"".join(parts).removeprefix(b"\xef\xbb\xbf")
     try:
-        return orjson.loads(text)
+        rows = orjson.loads(text)
+        key = repeated_key(text.decode()) if may_repeat_keys(text, rows) else None
+        if key is not None:
+            raise refused(path, f'the key "{key}" comes twice in one object')
+        if may_hold_long_integers(text) and holds_long_integer(shown := text.decode()):
+            return exact_integers(shown)
+        return rows
     except orjson.JSONDecodeError as error:
         problem = f"not valid JSON ({error.msg}); expected an array of objects"
         raise refused(path, problem, error.lineno, error.colno) from error

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from assay.datasets.batch import Batch, batch_of
+from assay.datasets.exact_json import may_repeat_keys, repeated_key, with_exact_integers
 from assay.datasets.lines import line_batches, refused
 
 
@@ -18,15 +19,28 @@ def read_jsonl(path: Path) -> Iterator[Batch]:
     for first, lines in line_batches(path):
         if lines[0].endswith("\r"):
             lines = [line.rstrip("\r") for line in lines]
+        written = lines
         try:
             samples = [loads(line) for line in lines]
         except orjson.JSONDecodeError:
             lines, samples = _one_by_one(path, first, lines)
         if set(map(type, samples)) - {dict}:
             _one_by_one(path, first, lines)
+        _refuse_repeated_keys(path, first, written, samples)
+        lines, samples = with_exact_integers(lines, samples)
         if samples:
             yield batch_of(start, samples, str(path), texts=lines)
             start += len(samples)
+
+
+def _refuse_repeated_keys(path: Path, first: int, lines: list[str], samples: list[dict[str, Any]]) -> None:
+    """An object with a key twice is an error: the reader keeps the last value, and nobody knows which was meant."""
+    if not may_repeat_keys("\n".join(lines).encode(), samples):
+        return
+    for number, line in enumerate(lines, start=first):
+        key = repeated_key(line) if line.strip() else None
+        if key is not None:
+            raise refused(path, f'the key "{key}" comes twice in this object', number)
 
 
 def _one_by_one(path: Path, first: int, lines: list[str]) -> tuple[list[str], list[dict[str, Any]]]:

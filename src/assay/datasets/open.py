@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from assay.datasets.batch import Batch
+from assay.datasets.batch import Batch, column_ids
 from assay.datasets.filters import filtered, parse_filters
 from assay.datasets.lines import refused
 from assay.datasets.subsample import head, random_subset
 from assay.datasets.unique import with_unique_ids
+from assay.errors import SpecError
 from assay.registry import SourceKind
-from assay.spec.fields import Located, SourceSpec
+from assay.spec.fields import ColumnName, Located, SourceSpec
 
 Subsampling = Literal["head", "random"]
 FIRST_ROWS = 1_000
@@ -51,11 +53,25 @@ def open_dataset(
 
 
 def _read(kind: SourceKind, settings: SourceSpec, folder: Path, root: Path | None) -> Iterator[Batch]:
-    fields = (getattr(settings, name) for name in type(settings).model_fields)
+    fields = (getattr(settings, name) for name in type(settings).model_fields if name != "id_column")
     named = next((value for value in fields if isinstance(value, Located)), None)
-    batches = with_unique_ids(partial(kind.read, settings, folder, root), named)
+    read = partial(kind.read, settings, folder, root)
+    if settings.id_column is not None:
+        read = partial(_with_ids, read, settings.id_column)
+    batches = with_unique_ids(read, named, has_ids=settings.id_column is not None)
     filters = parse_filters(settings.filters or ())
     return filtered(batches, filters) if filters else batches
+
+
+def _with_ids(read: Callable[[], Iterator[Batch]], column: ColumnName) -> Iterator[Batch]:
+    """The batches with the ids of a column."""
+    for batch in read():
+        try:
+            ids = column_ids(batch.samples, column, batch.start)
+        except SpecError as error:
+            problems = [replace(problem, place=column.place) for problem in error.problems]
+            raise SpecError(problems) from error
+        yield replace(batch, ids=ids)
 
 
 def first_rows(

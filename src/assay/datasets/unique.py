@@ -36,14 +36,17 @@ class SeenHashes:
         return again
 
 
-def with_unique_ids(read: Callable[[], Iterable[Batch]], named: Located | None = None) -> Iterator[Batch]:
+def with_unique_ids(
+    read: Callable[[], Iterable[Batch]], named: Located | None = None, *, has_ids: bool = False
+) -> Iterator[Batch]:
     """The same batches; an id that comes twice is an error naming both rows, at the place that names the dataset.
 
+    Ids are checked where the rows have the column `sample_id`, or `has_ids` says that they come from another column.
     Equal hashes are only a suspicion: the dataset is then read again, and the ids themselves compared.
     """
     seen = SeenHashes()
     for batch in read():
-        if "sample_id" in batch.samples[0] and seen.add_all(batch.ids):
+        if (has_ids or "sample_id" in batch.samples[0]) and seen.add_all(batch.ids):
             _compare_ids(read, batch.start + len(batch), named)
         yield batch
 

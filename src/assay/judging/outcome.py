@@ -25,6 +25,29 @@ def value_names(rubric: Rubric) -> tuple[str, ...]:
     return tuple(f"{name}_criterion" if name in TOTALS else name for name in rubric.names)
 
 
+def field_names(rubric: Rubric, *, with_truth: bool) -> tuple[str, ...]:
+    """Every field that a score by this rubric may have: a metric of any other is wrong before a judge is asked."""
+    names = value_names(rubric)
+    truth = ("truth_score", *(f"{name}_truth" for name in names), "truth_before_length") if with_truth else ()
+    labels = tuple(f"{name}_label" for name in names)
+    return (*TOTALS, *names, *labels, *truth, *_BESIDE)
+
+
+_BESIDE = (
+    "votes",
+    "judge_scores",
+    "mean_agreement",
+    "score_low",
+    "score_high",
+    "continuous_score",
+    "sections",
+    "warnings",
+    "order_sensitive",
+    "aggregated_values",
+    "decided_by_tie",
+)
+
+
 def outcome_of(
     report: EnsembleEvaluationReport, rubric: Rubric, scorer: str, *, keep_abstained: bool = False
 ) -> Score | Failure:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 from pydantic import model_validator
@@ -9,7 +11,7 @@ from pydantic import model_validator
 from assay.metrics.baseline import class_baselines
 from assay.metrics.columns import classes, same_text
 from assay.metrics.context import Context
-from assay.metrics.table import Table
+from assay.metrics.table import IntArray, Table
 from assay.registry import MetricKind, PerSample, ScoredRun
 from assay.spec.fields import Located, MetricSpec
 from assay.stats.classification import binary
@@ -24,6 +26,7 @@ class BinaryClassification(MetricSpec):
     field_pred: Located
     positive_answer: str
     negative_answer: str
+    unmatched: Literal["exclude", "negative", "wrong"] = "exclude"
 
     @model_validator(mode="after")
     def _two_answers(self) -> Self:
@@ -33,21 +36,47 @@ class BinaryClassification(MetricSpec):
 
 
 def binary_classification(settings: BinaryClassification, table: Table, context: Context) -> MetricResult:
-    """The four values and the confusion counts; a sample with any other answer is left out of all of it."""
+    """The four values and the confusion counts; `unmatched` says what a prediction is that is neither answer."""
     answers = (settings.negative_answer, settings.positive_answer)
-    found = classes(table, settings.field_gt, settings.field_pred, answers)
+    unmatched = _UNMATCHED[settings.unmatched]
+    found = classes(table, settings.field_gt, settings.field_pred, answers, unmatched=unmatched)
     pairs = found.pairs
     (tn, fp), (fn, tp) = pairs.confusion().tolist()
     return MetricResult(
         values=binary(pairs, level=context.level),
-        detail={"confusion": {"tp": tp, "fp": fp, "tn": tn, "fn": fn}, "n_excluded": found.n_excluded},
+        detail={
+            "confusion": {"tp": tp, "fp": fp, "tn": tn, "fn": fn},
+            **({} if unmatched is None else {"n_unmatched": found.n_unmatched}),
+            "n_excluded": found.n_excluded,
+        },
         n_excluded=found.n_excluded,
     )
 
 
+# codes of classes: the negative answer is 0, the positive one 1
+_UNMATCHED: dict[str, Callable[[IntArray], IntArray] | None] = {
+    "exclude": None,
+    "negative": lambda truth: truth * 0,
+    "wrong": lambda truth: 1 - truth,
+}
+
+
 def per_sample(settings: BinaryClassification) -> PerSample:
-    """Whether prediction and truth are the same answer; a sample with any other answer is excluded."""
-    return same_text(settings.field_gt, settings.field_pred, (settings.negative_answer, settings.positive_answer))
+    """Whether prediction and truth are the same answer; `unmatched` says what any other prediction is."""
+    negative, positive = str(settings.negative_answer), str(settings.positive_answer)
+    exact = same_text(settings.field_gt, settings.field_pred, (negative, positive))
+    if settings.unmatched == "exclude":
+        return exact
+
+    def read(score: Mapping[str, Any]) -> float | None:
+        truth = str(score.get(settings.field_gt))
+        if truth not in (negative, positive):
+            return None
+        if str(score.get(settings.field_pred)) not in (negative, positive):
+            return 1.0 if settings.unmatched == "negative" and truth == negative else 0.0
+        return exact.read(score)
+
+    return replace(exact, read=read)
 
 
 def baseline(settings: BinaryClassification, scored: ScoredRun) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,11 +50,15 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """Truth and prediction as codes of the named classes, without the rows where one is missing."""
+    """Truth and prediction as codes of the named classes, without the rows where one is missing.
+
+    `n_unmatched` counts the rows whose prediction was none of the classes and was given one.
+    """
 
     names: tuple[str, ...]
     pairs: Pairs
     n_excluded: int
+    n_unmatched: int = 0
 
 
 def numbers(table: Table, *fields: str) -> Numbers:
@@ -86,8 +90,19 @@ def texts(table: Table, field: str) -> Texts:
     )
 
 
-def classes(table: Table, truth: str, predicted: str, labels: Sequence[str] | None = None) -> Classes:
-    """Truth and prediction as text; with `labels`, rows with any other text are left out."""
+def classes(
+    table: Table,
+    truth: str,
+    predicted: str,
+    labels: Sequence[str] | None = None,
+    *,
+    unmatched: Callable[[IntArray], IntArray] | None = None,
+) -> Classes:
+    """Truth and prediction as text; with `labels`, rows with any other text are left out.
+
+    `unmatched` gives the class that stands for a prediction which is none of the labels, from the true classes of the
+    rows; a truth that is none of them is left out in any case.
+    """
     rows, counts = table.distinct(truth, predicted)
     gt_codes, gt_names = rows.column(truth).texts()
     pred_codes, pred_names = rows.column(predicted).texts()
@@ -95,11 +110,16 @@ def classes(table: Table, truth: str, predicted: str, labels: Sequence[str] | No
     place = {name: code for code, name in enumerate(names)}
     gt = _renamed(gt_codes, gt_names, place)
     pred = _renamed(pred_codes, pred_names, place)
+    n_unmatched = 0
+    if unmatched is not None:
+        lost = (gt >= 0) & (pred < 0)
+        pred[lost] = unmatched(gt[lost])
+        n_unmatched = _left_out(counts, ~lost)
     present = (gt >= 0) & (pred >= 0)
     if labels is None and not present.all():
         names, gt, pred = _only_used(names, gt, pred, present)
     pairs = Pairs(gt[present], pred[present], len(names), _kept(rows.clusters, present), _kept(counts, present))
-    return Classes(names=names, pairs=pairs, n_excluded=_left_out(counts, present))
+    return Classes(names=names, pairs=pairs, n_excluded=_left_out(counts, present), n_unmatched=n_unmatched)
 
 
 def _kept(column: IntArray | None, present: BoolArray) -> IntArray | None:

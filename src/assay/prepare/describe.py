@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.registry import Registry
+from assay.registry import BaseKind, Registry
 from assay.spec import LoadedScorer, LoadedTask
 from assay.store.run_spec import Provenance, RunSpec, StoredMetric, StoredModel, StoredScorer, provenance
 
@@ -51,14 +51,20 @@ def _stored_scorer(scorer: LoadedScorer, node: Mapping[str, Any]) -> StoredScore
                 key=metric.key,
                 type=metric.kind.name,
                 settings={**defaults(metric.kind.settings), **entry},
-                code=metric.kind.code,
+                code=_code(metric.kind),
             )
             for metric, entry in zip(scorer.metrics, written, strict=True)
         ),
         rubrics=() if content is None else (content,),
         content=scorer.settings.content_digest(),
-        code=kind.code,
+        code=_code(kind),
     )
+
+
+def _code(kind: BaseKind) -> str | None:
+    """What stands for the code of a kind: the digest of its plug-in, or the version of one that ships."""
+    # first versions say nothing, so that their runs keep their identity
+    return kind.code or (str(kind.version) if kind.version > 1 else None)
 
 
 def defaults(settings: type[Any]) -> dict[str, Any]:

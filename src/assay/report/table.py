@@ -87,15 +87,30 @@ def _scorer_table(scorer: ScorerReport) -> RenderableType:
     notes: dict[str, int] = {}
     for metric in scorer.metrics:
         _add_metric(table, metric, _heading(metric, scorer.metrics), notes)
+        if metric is scorer.metrics[0] and scorer.n_invalid:
+            _add_invalid(table, (scorer.detail or {})["invalid"])
     shown: RenderableType = Trimmed(table) if scorer.metrics else Text("  no metrics asked for", style="dim")
     below = (Text(f"({mark}) {clean(note)}", style="dim") for note, mark in notes.items())
     told = (Text(f"note: {clean(note)}", style="yellow") for note in (scorer.detail or {}).get("warnings", ()))
     return Group(head, shown, *below, *_disputes(scorer), *told)
 
 
+def _add_invalid(table: Table, counts: Mapping[str, Any]) -> None:
+    """How many multiple-choice replies name no choice, and what the accuracy is without them."""
+    share = f"{counts['n']:,} of {counts['of']:,} ({counts['share']:.1%})"
+    table.add_row(Text("  INVALID replies", style="yellow"), "", Text(share, style="yellow"))
+    among = Text(number(counts["accuracy_among_valid"]), style="dim")
+    table.add_row(Text("  among valid replies", style="dim"), among, "", f"{counts['of'] - counts['n']:,}")
+
+
 def _counts(scorer: ScorerReport) -> str:
     """How many samples were scored; nothing where a number is of no samples at all."""
-    parts = {"scored": scorer.n_scored, "failed": scorer.n_failed, "excluded": scorer.n_excluded}
+    parts = {
+        "scored": scorer.n_scored,
+        "failed": scorer.n_failed,
+        "INVALID": scorer.n_invalid,
+        "excluded": scorer.n_excluded,
+    }
     shown = [f"{n:,} {what}" for what, n in parts.items() if n or (what == "scored" and scorer.type != SYSTEM)]
     return ", ".join(shown)
 
@@ -141,17 +156,18 @@ def _add_metric(table: Table, metric: MetricReport, heading: str | None, notes: 
     rows = {_row_name(metric, name): value for name, value in result.values.items()}
     # what an accuracy must beat stands below it, wherever other values come behind
     first = dict(list(rows.items())[:1]) if "baseline" in result.detail else rows
-    _add_values(table, first, indent, notes)
+    left_out = f"{result.n_excluded:,} left out" if result.n_excluded else ""
+    _add_values(table, first, indent, notes, left_out)
     for what, value in _beside(result.detail):
         table.add_row(Text(f"{indent}  {what}", style="dim"), Text(number(value), style="dim"))
-    _add_values(table, {name: value for name, value in rows.items() if name not in first}, indent, notes)
+    _add_values(table, {name: value for name, value in rows.items() if name not in first}, indent, notes, left_out)
+    if result.detail.get("n_unmatched"):
+        table.add_row(Text(f"{indent}  ({result.detail['n_unmatched']:,} unmatched predictions counted)", style="dim"))
     for low, high in result.detail.get("if_failed", {}).values():
         bounds = Text(f"{number(low)} to {number(high)}", style="dim")
         table.add_row(Text(f"{indent}  with the failed at worst/best", style="dim"), "", bounds)
     for what, n in result.detail.get("n_without", {}).items():
         table.add_row(Text(f"{indent}  ({n:,} without a {what})", style="yellow"))
-    if result.n_excluded:
-        table.add_row(Text(f"{indent}  ({result.n_excluded:,} left out)", style="dim"))
     if result.groups is not None:
         _add_groups(table, result.groups, f"{indent}  ", notes)
 
@@ -190,13 +206,16 @@ def _add_groups(
         table.add_row(Text(f"{indent}(+{hidden} more groups: --json)", style="dim"))
 
 
-def _add_values(table: Table, values: Mapping[str, MetricValue], indent: str, notes: dict[str, int]) -> None:
+def _add_values(
+    table: Table, values: Mapping[str, MetricValue], indent: str, notes: dict[str, int], left_out: str = ""
+) -> None:
+    """A row for each value; `left_out` stands in it, so that nobody reads the number without it."""
     for name, value in values.items():
         method = value.interval.method if value.interval is not None and value.value is not None else ""
         note = remark(value)
         if len(note) > LONGEST_REMARK:
             note = f"({notes.setdefault(note, len(notes) + 1)})"
-        shown = Text("; ".join(part for part in (method, note) if part and part != "none"))
+        shown = Text("; ".join(part for part in (method, note, left_out) if part and part != "none"))
         style = "yellow" if value.value is None else "bold"
         table.add_row(
             Text(f"{indent}{clean(name) or EMPTY}"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
+
+from pydantic import model_validator
 
 from assay.registry import BatchScorerKind
-from assay.scorers.common import SHARE, STAGE, TextScorer, looked_at, row_by_row
+from assay.scorers.common import SHARE, TextScorer, looked_at, row_by_row
+from assay.scorers.ground_truth import check_not_empty, ground_truths
 from assay.spec.fields import Template
-from assay.templates import texts
 from assay.types import Rows, ScoreColumns
 
 
@@ -16,6 +18,12 @@ class Bleu(TextScorer):
 
     type: Literal["bleu"]
     ground_truth: Template
+    allow_empty: bool = False
+
+    @model_validator(mode="after")
+    def _expects_something(self) -> Self:
+        check_not_empty(self.ground_truth, allow_empty=self.allow_empty)
+        return self
 
     def default_metrics(self) -> list[dict[str, Any]]:
         """The mean over the samples."""
@@ -32,13 +40,14 @@ def bleu(settings: Bleu, rows: Rows) -> ScoreColumns:
         score = 1.0 if text == truth else min(metric.sentence_score(text, [truth]).score / 100, 1.0)
         return {"bleu_score": score, "answer_gt": truth, "answer_pred": text}
 
-    columns = [texts(settings.ground_truth, rows, stage=STAGE), looked_at(settings, rows)]
+    columns = [ground_truths(settings.ground_truth, rows, allow_empty=settings.allow_empty), looked_at(settings, rows)]
     return row_by_row(KIND, one, columns)
 
 
 KIND = BatchScorerKind(
     settings=Bleu,
     score=bleu,
+    version=2,
     values=("bleu_score",),
     metadata=("answer_gt", "answer_pred"),
     ranges={"bleu_score": SHARE},

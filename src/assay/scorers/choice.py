@@ -9,12 +9,13 @@ from typing import Annotated, Any, Literal, Self
 import orjson
 from pydantic import BeforeValidator, model_validator
 
-from assay.registry import BatchScorerKind, Said
+from assay.registry import BatchScorerKind, Said, StoredMetadata
 from assay.scorers.choice_readers import CONTRADICTION, agreed, read_all, read_letter
 from assay.scorers.common import SHARE, STAGE, ReplyScorer, RowFailureError, replies, row_by_row, score_columns
 from assay.scorers.disputes import dispute_report, disputed_detail, readings_of_failure, readings_of_score
+from assay.scorers.ground_truth import ground_truths
 from assay.spec.fields import ColumnName, Template
-from assay.templates import has_placeholder, is_constant, lists, texts
+from assay.templates import has_placeholder, is_constant, lists
 from assay.types import Column, Failure, Rows, ScoreColumns
 
 
@@ -100,7 +101,7 @@ def checked_choices(entries: Sequence[Any]) -> tuple[str, ...]:
 def string_equals_mcqa(settings: StringEqualsMcqa, rows: Rows) -> ScoreColumns:
     """1.0 where the predicted choice is the right one; a reply that names none of them is INVALID and wrong."""
     answers = replies(settings, rows)
-    truths = texts(_template(settings.ground_truth_choice, settings.ground_truth_choice_field), rows, stage=STAGE)
+    truths = ground_truths(_template(settings.ground_truth_choice, settings.ground_truth_choice_field), rows)
     choices = _choices(settings, rows)
     if settings.answer_extraction == "first_character":
         return _by_first_character(answers, truths, choices)
@@ -211,6 +212,38 @@ def _template(given: Template | None, column: ColumnName | None) -> Template:
     return Template(_lookup(str(name)), name.place)
 
 
+MOST_INVALID = 0.05
+"""A larger share of INVALID replies says more about how replies are read than about the model."""
+
+
+def invalid_replies(settings: StringEqualsMcqa, metadata: StoredMetadata) -> Mapping[str, Any] | None:
+    """How many replies name none of the choices, and the accuracy among those that name one."""
+    n = invalid = correct = 0
+    for score, times in metadata.distinct():
+        n += times
+        if score["completion_validity"] == "INVALID":
+            invalid += times
+        elif score["predicted_choice"] == score["ground_truth_choice"]:
+            correct += times
+    if not n:
+        return None
+    valid = n - invalid
+    counts = {
+        "n": invalid,
+        "of": n,
+        "share": invalid / n,
+        "accuracy_among_valid": correct / valid if valid else None,
+    }
+    if invalid <= MOST_INVALID * n:
+        return {"invalid": counts}
+    share = f"{invalid / n:.1%} of the replies are INVALID and count as wrong"
+    if settings.answer_extraction == "first_character":
+        cure = '`answer_extraction: letter` also reads forms such as "The answer is (B)."'
+    else:
+        cure = f"`answer_extraction: {settings.answer_extraction}` finds no choice in them"
+    return {"invalid": counts, "warnings": [f"{share}; {cure}"]}
+
+
 def disputes(settings: StringEqualsMcqa, said: Iterable[Said]) -> Mapping[str, Any] | None:
     """The samples on which the readers disagree, and the accuracy if one of them decided; only for `consensus`."""
     if settings.answer_extraction != "consensus":
@@ -226,6 +259,7 @@ def disputes(settings: StringEqualsMcqa, said: Iterable[Said]) -> Mapping[str, A
 KIND = BatchScorerKind(
     settings=StringEqualsMcqa,
     score=string_equals_mcqa,
+    version=2,
     values=("is_correct",),
     metadata=(
         "completion_validity",
@@ -237,4 +271,5 @@ KIND = BatchScorerKind(
     ),
     ranges={"is_correct": SHARE},
     detail=disputes,
+    count=invalid_replies,
 )

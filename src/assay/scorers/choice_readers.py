@@ -14,6 +14,8 @@ from itertools import pairwise
 
 import orjson
 
+from assay.scorers.run_on import run_on_marks
+
 Reading = str | None
 CONTRADICTION = ""
 
@@ -238,7 +240,11 @@ def read_letter(text: str, choices: tuple[str, ...], options: Mapping[str, str] 
     >>> read_letter("A good answer needs thought. B", ("A", "B"))
     'B'
     """
-    text, known = tidy(text), forms(choices)
+    return _letter(before_run_on(text, choices, options), choices, options)
+
+
+def _letter(text: str, choices: tuple[str, ...], options: Mapping[str, str] | None) -> Reading:
+    known = forms(choices)
     said = _statements(text, known)
     final = [*(each for each in said if each.final), *_boxed(text, known)]
     if final:
@@ -257,7 +263,7 @@ def read_all(text: str, choices: tuple[str, ...], options: Mapping[str, str] | N
 
     Options repeated before the answer contradict nothing: who found no more than those has read nothing.
     """
-    text, known = tidy(text), forms(choices)
+    text, known = before_run_on(text, choices, options), forms(choices)
     readings = {name: reader(text, choices) for name, reader in READERS.items()}
     if options is not None:
         readings["quoted"] = read_quoted(text, options)
@@ -288,6 +294,22 @@ def agreed(readings: Iterable[Reading]) -> Reading:
     if not found:
         return None
     return found.pop() if len(found) == 1 else CONTRADICTION
+
+
+def before_run_on(text: str, choices: tuple[str, ...], options: Mapping[str, str] | None = None) -> str:
+    """The tidied text up to the first new question that comes after an answer; all of it where none does.
+
+    A reply that repeats the question before it answers has no answer before that mark, and is read on.
+
+    >>> before_run_on("The answer is (B).\\n\\nQ: Who? The answer is (C).", ("A", "B", "C"))
+    'The answer is (B).'
+    """
+    text = tidy(text)
+    for start in run_on_marks(text, choices):
+        answer = text[:start].rstrip()
+        if _letter(answer, choices, options) is not None:
+            return answer
+    return text
 
 
 def tidy(text: str) -> str:

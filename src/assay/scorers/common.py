@@ -7,8 +7,8 @@ from typing import Any
 
 from assay.errors import SpecError
 from assay.registry import ScorerKind
+from assay.scorers.ground_truth import present_texts
 from assay.spec.fields import ScorerSpec, Template
-from assay.templates import texts
 from assay.types import Column, Failure, FailureKind, Rows, Score, ScoreColumns
 
 SHARE = (0.0, 1.0)
@@ -56,7 +56,8 @@ def looked_at(settings: TextScorer, rows: Rows) -> Column:
     """The text that is scored: `value` where the file gives one, else the reply."""
     if settings.value is None:
         return Column(values=replies(settings, rows))
-    return texts(settings.value, rows, stage=STAGE)
+    # an empty text is an answer like any other, but null is none
+    return present_texts(settings.value, rows, "value", allow_empty=True)
 
 
 def score_columns(kind: ScorerKind, columns: Mapping[str, list[Any]], failures: Mapping[int, Failure]) -> ScoreColumns:

@@ -7,9 +7,9 @@ from typing import Any, Literal
 from pydantic import field_validator
 
 from assay.registry import BatchScorerKind
-from assay.scorers.common import SHARE, STAGE, RowFailureError, TextScorer, looked_at, row_by_row
+from assay.scorers.common import SHARE, TextScorer, looked_at, row_by_row
+from assay.scorers.ground_truth import present_texts
 from assay.spec.fields import Template
-from assay.templates import texts
 from assay.types import Rows, ScoreColumns
 
 
@@ -29,21 +29,20 @@ class Contains(TextScorer):
 
 
 def contains(settings: Contains, rows: Rows) -> ScoreColumns:
-    """1.0 where the substring is in the text; an empty substring is in every text, so its row fails."""
+    """1.0 where the substring is in the text; a row without one fails, for an empty one is in every text."""
 
     def one(substring: str, text: str) -> dict[str, Any]:
-        if not substring:
-            raise RowFailureError("the substring is empty, and so part of every text")
         found = substring in text if settings.case_sensitive else substring.casefold() in text.casefold()
         return {"is_correct": 1.0 if found else 0.0, "substring": substring}
 
-    columns = [texts(settings.substring, rows, stage=STAGE), looked_at(settings, rows)]
+    columns = [present_texts(settings.substring, rows, "substring", allow_empty=False), looked_at(settings, rows)]
     return row_by_row(KIND, one, columns)
 
 
 KIND = BatchScorerKind(
     settings=Contains,
     score=contains,
+    version=2,
     values=("is_correct",),
     metadata=("substring",),
     ranges={"is_correct": SHARE},

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable, Mapping
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from assay.registry import BatchScorerKind
-from assay.scorers.common import SHARE, STAGE, TextScorer, looked_at, score_columns
+from assay.registry import BatchScorerKind, StoredMetadata
+from assay.scorers.common import SHARE, TextScorer, looked_at, score_columns
+from assay.scorers.ground_truth import check_not_empty, ground_truths
 from assay.spec.fields import Template
-from assay.templates import texts
 from assay.types import Rows, ScoreColumns
 
+EQUAL_AFTER = "equal_after"
 Step = Literal["strip", "lower", "unicode", "punctuation"]
 
 
@@ -25,6 +26,12 @@ class StringEquals(TextScorer):
     type: Literal["string_equals"]
     ground_truth: Template
     normalize: list[Step] = Field(default_factory=list)
+    allow_empty: bool = False
+
+    @model_validator(mode="after")
+    def _expects_something(self) -> Self:
+        check_not_empty(self.ground_truth, allow_empty=self.allow_empty)
+        return self
 
 
 def string_equals(settings: StringEquals, rows: Rows) -> ScoreColumns:
@@ -35,7 +42,7 @@ def string_equals(settings: StringEquals, rows: Rows) -> ScoreColumns:
     >>> string_equals(settings, rows).values
     {'is_correct': [1.0]}
     """
-    truth = texts(settings.ground_truth, rows, stage=STAGE)
+    truth = ground_truths(settings.ground_truth, rows, allow_empty=settings.allow_empty)
     found = looked_at(settings, rows)
     failures = {**found.failures, **truth.failures}
     left, right = truth.values, found.values
@@ -43,15 +50,53 @@ def string_equals(settings: StringEquals, rows: Rows) -> ScoreColumns:
         even = _STEPS[step]
         left = [even(text or "") for text in left]
         right = [even(text or "") for text in right]
-    return score_columns(
-        KIND,
-        {
-            "is_correct": [1.0 if a == b else 0.0 for a, b in zip(left, right, strict=True)],
-            "answer_gt": truth.values,
-            "answer_pred": found.values,
-        },
-        failures,
+    columns: dict[str, list[Any]] = {
+        "is_correct": [1.0 if a == b else 0.0 for a, b in zip(left, right, strict=True)],
+        "answer_gt": truth.values,
+        "answer_pred": found.values,
+    }
+    if not {"unicode", "strip"} <= set(settings.normalize):
+        near = _near_misses(left, right, failures)
+        if near:
+            columns[EQUAL_AFTER] = [near.get(place) for place in range(len(left))]
+    return score_columns(KIND, columns, failures)
+
+
+def _near_misses(left: list[str], right: list[str], failures: Container[int]) -> dict[int, str]:
+    """The rows that differ only in Unicode form or in blanks at the ends, with the steps that make them equal."""
+    near: dict[int, str] = {}
+    wrong = [place for place, (a, b) in enumerate(zip(left, right, strict=True)) if a != b and place not in failures]
+    for place in wrong:
+        a, b = left[place], right[place]
+        # no step changes plain text but for its ends
+        if a.isascii() and b.isascii():
+            if a.strip() == b.strip():
+                near[place] = "strip"
+            continue
+        for steps in (("unicode",), ("strip",), ("unicode", "strip")):
+            if _evened(a, steps) == _evened(b, steps):
+                near[place] = ", ".join(steps)
+                break
+    return near
+
+
+def _evened(text: str, steps: Iterable[str]) -> str:
+    for step in steps:
+        text = _STEPS[step](text)
+    return text
+
+
+def near_miss_note(settings: StringEquals, metadata: StoredMetadata) -> Mapping[str, Any] | None:
+    """How many answers `normalize: [unicode, strip]` would make equal to their ground truth."""
+    n = sum(1 for _ in metadata.with_field(EQUAL_AFTER))
+    if not n:
+        return None
+    what = "answer differs" if n == 1 else "answers differ"
+    note = (
+        f"{n:,} {what} from the ground truth only in Unicode form or in blanks at the ends and count as wrong; "
+        "`normalize: [unicode, strip]` makes them equal"
     )
+    return {EQUAL_AFTER: n, "warnings": [note]}
 
 
 @lru_cache(maxsize=1)
@@ -71,7 +116,9 @@ _STEPS: dict[str, Callable[[str], str]] = {
 KIND = BatchScorerKind(
     settings=StringEquals,
     score=string_equals,
+    version=2,
     values=("is_correct",),
-    metadata=("answer_gt", "answer_pred"),
+    metadata=("answer_gt", "answer_pred", EQUAL_AFTER),
     ranges={"is_correct": SHARE},
+    count=near_miss_note,
 )

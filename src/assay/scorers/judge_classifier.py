@@ -72,12 +72,13 @@ def _ground_truth(settings: JudgeClassifier, rows: Rows) -> str | Failure | None
         if column.failures:
             return column.failures[0]
         known = column.values[0]
-    return None if known is None else str(known)
+    return None if known in (None, "") else str(known)
 
 
 KIND = JudgeScorerKind(
     settings=JudgeClassifier,
     score=judge_classifier,
+    version=2,
     values=("is_correct", "predicted_label", _TRUTH),
     metadata=("raw_label", "reasoning", "confidence"),
     ranges={"is_correct": SHARE},

@@ -13,6 +13,7 @@ KINDS: LazyKinds[ScorerKind] = LazyKinds(
         "numeric_equals": "assay.scorers.numeric",
         "json_schema": "assay.scorers.schema",
         "bleu": "assay.scorers.bleu",
+        "column": "assay.scorers.column",
         "function_call_coverage": "assay.scorers.function_calls",
         "model_as_a_judge_classifier": "assay.scorers.judge_classifier",
         "model_as_a_judge_scorer": "assay.scorers.judge_scorer",

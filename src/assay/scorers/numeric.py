@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections import deque
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
 from assay.registry import BatchScorerKind
-from assay.scorers.common import SHARE, STAGE, RowFailureError, TextScorer, looked_at, row_by_row
-from assay.scorers.numbers import last_number
+from assay.scorers.common import SHARE, RowFailureError, TextScorer, looked_at, row_by_row
+from assay.scorers.ground_truth import ground_truths
+from assay.scorers.numbers import close, last_number, one_number
 from assay.scorers.pattern import checked_pattern, compiled, matchable
 from assay.spec.fields import Located, Template
-from assay.templates import texts
 from assay.types import Rows, ScoreColumns
-
-# a reply may hold a number of any size: its difference must not overflow
-_WIDE = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
 
 class NumericEquals(TextScorer):
-    """The last number of the text, or of what `pattern` finds last in it, equals that of the ground truth."""
+    """The last number of the text, or of what `pattern` finds last in it, equals the one number of the ground truth."""
 
     type: Literal["numeric_equals"]
     ground_truth: Template
@@ -44,19 +41,20 @@ def numeric_equals(settings: NumericEquals, rows: Rows) -> ScoreColumns:
     def one(truth: str, text: str) -> dict[str, Any]:
         # a ground truth is often the bare number, in which the pattern finds nothing
         marked = _marked(truth, pattern)
-        expected = last_number(truth if marked is None else marked)
-        if expected is None:
-            raise RowFailureError(f'the ground truth "{truth[:100]}" holds no number')
+        try:
+            expected = one_number(truth if marked is None else marked)
+        except ValueError as error:
+            raise RowFailureError(f'the ground truth "{truth[:100]}" {error}') from error
         part = _marked(text, pattern)
         found = None if part is None else last_number(part)
         return {
-            "is_correct": 1.0 if found is not None and _close(expected, found, tolerance) else 0.0,
+            "is_correct": 1.0 if found is not None and close(expected, found, tolerance) else 0.0,
             "answer_gt": str(expected),
             "answer_pred": None if found is None else str(found),
             "number_found": found is not None,
         }
 
-    columns = [texts(settings.ground_truth, rows, stage=STAGE), looked_at(settings, rows)]
+    columns = [ground_truths(settings.ground_truth, rows), looked_at(settings, rows)]
     return row_by_row(KIND, one, columns)
 
 
@@ -71,13 +69,10 @@ def _marked(text: str, pattern: str | None) -> str | None:
     return part
 
 
-def _close(expected: Decimal, found: Decimal, tolerance: Decimal) -> bool:
-    return expected == found or _WIDE.subtract(expected, found).copy_abs() <= tolerance
-
-
 KIND = BatchScorerKind(
     settings=NumericEquals,
     score=numeric_equals,
+    version=2,
     values=("is_correct",),
     metadata=("answer_gt", "answer_pred", "number_found"),
     ranges={"is_correct": SHARE},

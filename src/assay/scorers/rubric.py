@@ -16,7 +16,7 @@ from assay.errors import SpecError
 from assay.judging.examples import FewShot
 from assay.judging.judge_failures import count_votes, missing_notes
 from assay.judging.length import words_in
-from assay.judging.outcome import beside_truth, outcome_of
+from assay.judging.outcome import beside_truth, field_names, outcome_of
 from assay.judging.panel import grade
 from assay.judging.panel_config import Calls, Judge, PanelConfig, check_panel, weight_notes, with_replicas
 from assay.judging.question import Submission
@@ -31,7 +31,7 @@ from assay.scorers.common import SHARE, STAGE, TextScorer, looked_at
 from assay.spec.fields import Located, Settings, Template
 from assay.spec.project import project_folder
 from assay.spec.sampling import SamplingSpec
-from assay.templates import texts, values
+from assay.templates import as_texts, values
 from assay.types import Ask, Failure, Rows, Sampling, Score
 
 
@@ -167,6 +167,11 @@ class RubricScorer(TextScorer):
         """A digest of the rubric."""
         return hashlib.sha256(orjson.dumps(self.content())).hexdigest()
 
+    def score_fields(self) -> tuple[str, ...]:
+        """The totals, a number and a label per criterion, and what stands beside them."""
+        per_rubric = (field_names(rubric, with_truth=self.ground_truth is not None) for rubric in self.rubrics)
+        return tuple(dict.fromkeys(name for names in per_rubric for name in names))
+
     def default_metrics(self) -> list[dict[str, Any]]:
         """The mean score."""
         return [{"type": "mean", "field": "score", "name": "score"}]
@@ -179,10 +184,14 @@ class RubricScorer(TextScorer):
         shown: dict[str, str | None] = {}
         for name in ("prompt", "reference"):
             template: Template | None = getattr(self, name)
-            column = None if template is None else texts(template, rows, stage=STAGE)
-            if column is not None and column.failures:
+            if template is None:
+                continue
+            column = values(template, rows, stage=STAGE)
+            if column.failures:
                 return column.failures[0]
-            shown[name] = None if column is None else column.values[0]
+            # what the sample leaves out is not shown; "None" would be graded against as text
+            if column.values[0] not in (None, ""):
+                shown[name] = as_texts(template, column, stage=STAGE).values[0]
         truth = self._truth(rows)
         if isinstance(truth, Failure):
             return truth
@@ -200,6 +209,8 @@ class RubricScorer(TextScorer):
             return column.failures[0]
         try:
             entries = column.values[0]
+            if entries in (None, ""):
+                return None
             entries = orjson.loads(entries) if isinstance(entries, str) else entries
             return [
                 read_verdict(criterion, entry) for criterion, entry in zip(self.rubric.criteria, entries, strict=True)
@@ -262,6 +273,7 @@ def _panel_detail(settings: RubricScorer, said: Iterable[Said]) -> Mapping[str, 
 KIND = JudgeScorerKind(
     settings=RubricScorer,
     score=judge_by_rubric,
+    version=2,
     detail=_panel_detail,
     ranges={"score": SHARE, "coverage": SHARE, "truth_score": SHARE},
 )

@@ -64,6 +64,10 @@ class ScorerSpec(Settings):
         """The metrics of a scorer whose file names none."""
         return []
 
+    def score_fields(self) -> tuple[str, ...] | None:
+        """The score fields that follow from these settings; None where the kind declares them, or nobody knows them."""
+        return None
+
     def content(self) -> Mapping[str, Any] | None:
         """What decides the scores and may stand in a file of its own, as a run keeps it; None when nothing does."""
         return None
@@ -93,8 +97,9 @@ class MetricSpec(Settings):
 
 
 class SourceSpec(Settings):
-    """What every dataset source accepts; `filters` is checked by dataset/filters.py."""
+    """What every dataset source accepts; `filters` is checked by datasets/filters.py."""
 
     kind_sort: ClassVar[str] = "dataset source"
     type: str
     filters: list[Any] | None = None
+    id_column: ColumnName | None = None

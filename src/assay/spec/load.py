@@ -10,6 +10,7 @@ import yaml
 from yaml.constructor import SafeConstructor
 
 from assay.errors import Place, Problem, SpecError
+from assay.spec.data_scalars import changed_text, is_text_in_data
 from assay.spec.document import Document, Spot, Steps
 from assay.spec.environment import environment_of, variable_of
 from assay.spec.fields import Located
@@ -27,6 +28,12 @@ _READERS = {
     _TAG + "int": _SCALARS.construct_yaml_int,
     _TAG + "float": _SCALARS.construct_yaml_float,
     _TAG + "timestamp": _SCALARS.construct_yaml_timestamp,
+}
+_TYPES = {
+    _TAG + "bool": "a boolean",
+    _TAG + "int": "a number",
+    _TAG + "float": "a number",
+    _TAG + "timestamp": "a date",
 }
 _LARGEST = 2**63
 
@@ -82,7 +89,8 @@ def document_of(
         positions=reader.positions,
         sources=reader.inclusion.sources,
         environment=known,
-        notes=tuple(reader.notes),
+        # a run has no use for them: it reads what `check` has shown
+        notes=(*reader.notes, *(() if strict else reader.typed.values())),
         problems=tuple(sorted(reader.problems, key=lambda problem: problem.place or Place(""))),
     )
 
@@ -96,6 +104,8 @@ class _Reader:
         self.problems: list[Problem] = []
         self.notes: list[Problem] = []
         self.count = 0
+        self.in_data = False
+        self.typed: dict[tuple[str | int | None, str], Problem] = {}
 
     def value(self, node: Node, steps: Steps, depth: int) -> Any:
         self.count += 1
@@ -107,7 +117,7 @@ class _Reader:
         written = node.text if node.kind == "scalar" else None
         self.positions[steps] = Spot(node.place, old.key if old is not None else None, written)
         if node.kind == "scalar":
-            return self._scalar(node)
+            return self._data_scalar(node, steps) if self.in_data and node.implied else self._scalar(node)
         if not node.tag.startswith(_TAG) or node.tag[len(_TAG) :] not in ("map", "seq"):
             self.problems.append(self._problem(f'the tag "{_short(node.tag)}" is not known here', node))
             return None
@@ -131,6 +141,21 @@ class _Reader:
         if isinstance(value, int) and not -_LARGEST <= value < 2 * _LARGEST:
             self.problems.append(self._problem("the number has more than 64 bits; quote it if it is text", node))
             return None
+        return value
+
+    def _data_scalar(self, node: Node, steps: Steps) -> Any:
+        """A plain value of a sample, and a note where it is not what YAML or its reader would take it for."""
+        column = steps[-1] if steps else None
+        if is_text_in_data(node.tag, node.text):
+            message = f'"{node.text}" is kept as text, though YAML 1.1 reads {_TYPES[node.tag]}; quote it to be sure'
+            self.typed.setdefault((column, node.text), self._problem(message, node))
+            return _located(node)
+        value = self._scalar(node)
+        changed = changed_text(node.text, value)
+        if changed is not None:
+            kind = "a boolean" if isinstance(value, bool) else "a number"
+            message = f'{node.text} is {kind} whose text is "{changed}"; quote it if it is compared as text'
+            self.typed.setdefault((column, node.text), self._problem(message, node))
         return value
 
     def _unreadable(self, node: Node) -> Any:
@@ -161,9 +186,15 @@ class _Reader:
 
     def _entries(self, pairs: Mapping[str, tuple[Node, Node]], steps: Steps, depth: int) -> dict[str, Any]:
         made: dict[str, Any] = {}
+        # samples written into a file are data, not settings
+        inline = "type" in pairs and pairs["type"][1].text == "inline_samples"
         for name, (key, child) in pairs.items():
             self.positions[(*steps, name)] = Spot(child.place, key.place)
-            made[name] = self.value(child, (*steps, name), depth + 1)
+            outside, self.in_data = self.in_data, self.in_data or (name == "samples" and inline)
+            try:
+                made[name] = self.value(child, (*steps, name), depth + 1)
+            finally:
+                self.in_data = outside
         return made
 
     def _key(self, node: Node) -> str | None:

@@ -24,7 +24,10 @@ _KINDS = {"scalar": yaml.ScalarNode, "list": yaml.SequenceNode, "map": yaml.Mapp
 
 @dataclass(slots=True)
 class Node:
-    """A value of a YAML file before it is one: its kind, its tag, where it begins, how much it holds."""
+    """A value of a YAML file before it is one: its kind, its tag, where it begins, how much it holds.
+
+    A tag is `implied` where the file does not write it.
+    """
 
     kind: Literal["scalar", "list", "map"]
     tag: str
@@ -33,6 +36,7 @@ class Node:
     style: str | None = None
     children: list[Node] = field(default_factory=list)
     size: int = 1
+    implied: bool = True
 
     @property
     def pairs(self) -> Iterator[tuple[Node, Node]]:
@@ -110,10 +114,11 @@ class _Builder:
 
     def _node(self, kind: Literal["scalar", "list", "map"], event: Any, implicit: Any, value: Any) -> Node:
         tag = event.tag
-        if tag is None or tag == "!":
+        implied = tag is None or tag == "!"
+        if implied:
             tag = _RESOLVER.resolve(_KINDS[kind], value, implicit)
         place = Place(self.source.file, event.start_mark.line + 1, event.start_mark.column + 1)
-        return Node(kind, str(tag), place, value or "")
+        return Node(kind, str(tag), place, value or "", implied=implied)
 
     def _add(self, node: Node, event: Any) -> None:
         if event.anchor is not None:

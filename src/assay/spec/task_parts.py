@@ -101,7 +101,10 @@ def _scorer(
     settings = cast("ScorerSpec | None", kind and checker.validated(kind.settings, node, steps, kind.name))
     if settings is not None and settings.metrics is None:
         entries = settings.default_metrics()
-    gives = None if kind is None or kind.values is None else _Gives(kind.name, (*kind.values, *kind.metadata, *renamed))
+    known = None if settings is None else settings.score_fields()
+    if known is None and kind is not None and kind.values is not None:
+        known = (*kind.values, *kind.metadata)
+    gives = None if kind is None or known is None else _Gives(kind.name, (*known, *renamed))
     metrics = tuple(_metrics(entries, (*steps, "metrics"), gives, registry, checker))
     if kind is None or settings is None:
         return None

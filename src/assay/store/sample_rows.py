@@ -241,8 +241,13 @@ class ScorePage:
         )
 
 
-def score_pages(store: Store, run_no: int, slot: int, *, metadata: bool, inputs: bool) -> Iterator[ScorePage]:
-    """The scores of one scorer, page by page, reading no more columns than wanted."""
+def score_pages(
+    store: Store, run_no: int, slot: int, *, metadata: bool, inputs: bool, having: str | None = None
+) -> Iterator[ScorePage]:
+    """The scores of one scorer, page by page, reading no more columns than wanted.
+
+    With `having`, only scores whose metadata has this field.
+    """
     shape = [scores.c.id, scores.c["values"]]
     if metadata:
         shape.append(scores.c.metadata)
@@ -251,6 +256,9 @@ def score_pages(store: Store, run_no: int, slot: int, *, metadata: bool, inputs:
         sample_key = scores.c.id - slot
         query = select(*shape, samples.c.input, samples.c.sample_id).join(samples, samples.c.id == sample_key)
     query = query.where(_within(scores.c.id, run_no), scores.c.id.op("&")(STEP - 1) == slot).order_by(scores.c.id)
+    if having is not None:
+        # inside a text the quotes are escaped: only a field's name matches
+        query = query.where(scores.c.metadata.contains(f'"{having}":', autoescape=True))
     with store.connect() as connection:
         voted = metadata and has_votes(connection, *bounds(run_no))
         result = connection.execution_options(yield_per=PAGE).execute(query)

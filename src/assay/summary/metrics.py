@@ -13,7 +13,7 @@ from assay.errors import Problem, SpecError
 from assay.metrics.compute import compute, fields_of, labels_of, undefined
 from assay.metrics.context import Context
 from assay.metrics.table import Table, TableBuilder, TextAmongNumbers
-from assay.registry import Said
+from assay.registry import Said, StoredMetadata
 from assay.results.run import MetricReport, ScorerReport
 from assay.spec import LoadedMetric, LoadedScorer
 from assay.spec.task import Trials
@@ -22,6 +22,7 @@ from assay.store.decoder import Sample, decoded
 from assay.store.row_address import RowLayout
 from assay.summary.baseline import with_baseline
 from assay.summary.inputs import MetricInputs
+from assay.summary.stored_metadata import stored_metadata
 from assay.summary.trial_noise import with_noise
 from assay.summary.trials import UNBIASED, aggregate, ranges_of
 from assay.templates import texts
@@ -51,6 +52,7 @@ def scorer_report(basis: MetricInputs, slot: int, scorer: LoadedScorer, *, n_fai
     """All metrics of one scorer of a run."""
     table, unlabelled, n_excluded = _table(basis, slot, scorer)
     seed = basis.seed
+    metadata = stored_metadata(basis, slot)
     reports = []
     for metric in scorer.metrics:
         address = f"{scorer.key}/{metric.key}"
@@ -65,7 +67,7 @@ def scorer_report(basis: MetricInputs, slot: int, scorer: LoadedScorer, *, n_fai
             result = _with_unlabelled(metric, result, unlabelled)
             # of several trials some may have failed and others not: no bound is worth its name then
             result = _with_bounds(result, metric, scorer, n_failed if basis.trials is None else 0)
-            result = with_noise(basis, slot, scorer, metric, with_baseline(basis, slot, scorer, metric, result))
+            result = with_noise(basis, slot, scorer, metric, with_baseline(scorer, metric, result, metadata))
         shown = metric.settings.display_name
         reports.append(MetricReport(key=metric.key, type=metric.kind.name, result=result, display_name=shown))
     return ScorerReport(
@@ -77,7 +79,7 @@ def scorer_report(basis: MetricInputs, slot: int, scorer: LoadedScorer, *, n_fai
         n_failed=n_failed,
         n_excluded=n_excluded,
         metrics=tuple(reports),
-        detail=_detail(basis, scorer),
+        detail=_detail(basis, scorer, metadata),
     )
 
 
@@ -93,13 +95,18 @@ def _text_in(basis: MetricInputs, slot: int, field: str) -> str:
     raise AssertionError(f"no sample has text in {field}")
 
 
-def _detail(basis: MetricInputs, scorer: LoadedScorer) -> Mapping[str, Any] | None:
+def _detail(basis: MetricInputs, scorer: LoadedScorer, metadata: StoredMetadata) -> Mapping[str, Any] | None:
     """What only all samples together show, for the scorers that have such a thing."""
-    if scorer.kind.detail is None:
-        return None
-    samples = decoded(basis.store, basis.rows_of, basis.keys)
-    kept = (sample for sample in samples if sample.position not in basis.without)
-    return scorer.kind.detail(scorer.settings, _reported(kept, scorer.key))
+    parts: list[Mapping[str, Any]] = []
+    if scorer.kind.count is not None:
+        parts.append(scorer.kind.count(scorer.settings, metadata) or {})
+    if scorer.kind.detail is not None:
+        samples = decoded(basis.store, basis.rows_of, basis.keys)
+        kept = (sample for sample in samples if sample.position not in basis.without)
+        parts.append(scorer.kind.detail(scorer.settings, _reported(kept, scorer.key)) or {})
+    merged = {name: value for part in parts for name, value in part.items()}
+    warnings = [warning for part in parts for warning in part.get("warnings", ())]
+    return {**merged, **({"warnings": warnings} if warnings else {})} or None
 
 
 def _reported(samples: Iterator[Sample], key: str) -> Iterator[Said]:

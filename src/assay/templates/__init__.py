@@ -5,13 +5,14 @@ from __future__ import annotations
 from assay.errors import TemplateFailure
 from assay.spec.placeholder import has_placeholder
 from assay.templates.columns import ColumnUse, check_syntax, columns_read, names_read
-from assay.templates.render import lists, objects, render_text, render_value, texts, values
+from assay.templates.render import as_texts, lists, objects, render_text, render_value, texts, values
 from assay.templates.shape import is_constant
 from assay.templates.variables import row_variables
 
 __all__ = [
     "ColumnUse",
     "TemplateFailure",
+    "as_texts",
     "check_syntax",
     "columns_read",
     "has_placeholder",

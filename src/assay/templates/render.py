@@ -86,7 +86,15 @@ def texts(template: str, rows: Rows, *, stage: str = "score") -> Column:
     >>> texts("{{ sample.n }}", rows).values
     ['1', 'None']
     """
-    column = values(template, rows, stage=stage)
+    return as_texts(template, values(template, rows, stage=stage), stage=stage)
+
+
+def as_texts(template: str, column: Column, *, stage: str = "score") -> Column:
+    """The values that a template gave as text.
+
+    >>> as_texts("{{ sample.n }}", Column(values=[1, "1"])).values
+    ['1', '1']
+    """
     if isinstance(shape(str(template)), Constant | Reply):
         return column
     try:

@@ -1,0 +1,73 @@
+"""What a sample is scored against: a ground truth that nobody recorded is a failure, never a wrong answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.spec.fields import Template
+from assay.templates import as_texts, columns_read, is_constant, values
+from assay.templates.shape import shape
+from assay.types import Column, Failure, Rows
+
+_STAGE = "score"
+
+
+def ground_truths(template: Template, rows: Rows, *, allow_empty: bool = False) -> Column:
+    """The ground truth of every row as text; a row fails where it is null, and where it is empty unless allowed.
+
+    >>> rows = Rows(positions=[0, 1], ids=["0", "1"], samples=[{"a": "x"}, {"a": None}])
+    >>> ground_truths(Template("{{ sample.a }}"), rows).failures[1].detail
+    'the sample has no ground truth: "a" is null'
+    """
+    return present_texts(template, rows, "ground truth", allow_empty=allow_empty)
+
+
+def present_texts(template: Template, rows: Rows, what: str, *, allow_empty: bool) -> Column:
+    """The text of a template for every row that has one; `what` is missing where there is none."""
+    column = values(template, rows, stage=_STAGE)
+    made = as_texts(template, column, stage=_STAGE)
+    # a search of the whole column costs next to nothing; rows are looked at only when one of them has no value
+    if (
+        None in column.values
+        or (not allow_empty and "" in made.values)
+        or (shape(str(template)) is None and _may_hide_null(made.values))
+    ):
+        absent = _absent(template, rows, column.values, made, allow_empty=allow_empty)
+        failures = {
+            place: Failure(stage=_STAGE, kind="missing_field", detail=f"the sample has no {what}: {reason}")
+            for place, reason in absent.items()
+        }
+        # a template that failed says more than the filler that it left
+        return Column(values=made.values, failures=dict(sorted({**failures, **made.failures}.items())))
+    return made
+
+
+def check_not_empty(template: Template, *, allow_empty: bool) -> None:
+    """Refuse a fixed ground truth that is empty: every sample would fail."""
+    if not allow_empty and is_constant(template) and not template.removesuffix("\n"):
+        raise ValueError("the ground truth is empty; `allow_empty: true` says that the empty text is a real answer")
+
+
+def _may_hide_null(texts: list[Any]) -> bool:
+    """Whether a text may be what a filter made of null, such as `{{ sample.answer | trim }}`."""
+    return any(word in texts for word in ("None", "none", "NONE"))
+
+
+def _absent(template: Template, rows: Rows, given: list[Any], made: Column, *, allow_empty: bool) -> dict[int, str]:
+    """Why rows have no value, by their places."""
+    names = [use.name for use in columns_read(template)]
+    shown = f'"{names[0]}"' if len(names) == 1 else "the template's value"
+    reasons: dict[int, str] = {}
+    for place, (value, text) in enumerate(zip(given, made.values, strict=True)):
+        if place in made.failures:
+            continue
+        if value is None:
+            reasons[place] = f"{shown} is null"
+        elif text == "" and not allow_empty:
+            reasons[place] = f"{shown} is empty"
+        elif isinstance(value, str) and value.strip().casefold() == "none":
+            # the text itself may be the answer: it stands for null only where the sample says null
+            sample = rows.samples[place]
+            if any(name in sample and sample[name] is None for name in names):
+                reasons[place] = f"{shown} is null"
+    return reasons

@@ -75,11 +75,26 @@ def test_clusters_of_rows_that_agree_count_as_one_row_each() -> None:
     assert (value.interval.clusters, value.interval.caveat) == (3, "few clusters")
 
 
-def test_a_single_cluster_is_one_observation() -> None:
-    value = ratio([1, 1, 0], [1, 1, 1], np.array([4, 4, 4]))
-    assert value.interval is not None
-    assert value.interval.n_effective == 1.0
-    assert value.interval.caveat == "few clusters"
+@pytest.mark.parametrize("values", [[1, 1, 0], [1, 1, 1], [0.5, 0.5, 0.5]])
+def test_of_one_cluster_no_interval_can_be_computed(values: list[float]) -> None:
+    ids = np.array([4, 4, 4])
+    for value in (
+        ratio(values, [1, 1, 1], ids),
+        mean(values, ids, rng=rng(), bounds=(0, 1)),
+        mean(values, ids, rng=rng()),
+    ):
+        assert value.value == pytest.approx(np.mean(values))
+        assert value.interval is not None
+        assert (value.interval.low, value.interval.high, value.interval.clusters) == (None, None, 1)
+        assert value.interval.caveat == "no interval can be computed: all values come from one cluster"
+
+
+def test_counts_of_one_document_have_no_interval_and_one_hit_has() -> None:
+    """Recall over documents of which only one holds anything to find."""
+    document = ratio([3, 0, 0], [5, 0, 0]).interval
+    assert document is not None
+    assert (document.low, document.caveat) == (None, "no interval can be computed: all values come from one cluster")
+    assert bounds(ratio([1, 0], [1, 0])) == bounds(ratio([1], [1]))
 
 
 @pytest.mark.parametrize(("tp", "low"), [(15, 0.8865), (1, 0.3424)])
@@ -117,7 +132,9 @@ def test_a_declared_range_scales_the_interval() -> None:
         ([0, 1, 1], None, "wilson"),
         ([0, 1, 1], (0, 1), "wilson"),
         ([1, 5, 5], (1, 5), "wilson"),
-        ([0.2, 1, 1], (0, 1), "wilson_effective"),
+        ([0.2, 0.6, 1], (0, 1), "wilson_effective"),
+        ([0.2, 1, 1], (0, 1), "guarded"),
+        ([0.2, 0.2, 0.2], (0, 1), "guarded"),
         ([0.2, 1, 1, 1], None, "bootstrap_t"),
         ([0.2, 1, 1, 7], (0, 1), "bootstrap_t"),
         ([0.2, 1], None, "t"),
@@ -155,6 +172,10 @@ def test_five_copies_of_each_row_with_its_cluster_change_no_bound(values: list[f
     clusters = np.arange(len(values)) // size
     once = mean(values, clusters, rng=rng(), bounds=(0, 1))
     copied = mean(np.repeat(values, 5), np.repeat(clusters, 5), rng=rng(), bounds=(0, 1))
+    if clusters[-1] == 0:  # one cluster has no interval; a single row, which is no cluster, has one
+        assert copied.interval is not None
+        assert copied.interval.low is None
+        return
     assert bounds(copied) == pytest.approx(bounds(once), abs=1e-12)
 
 

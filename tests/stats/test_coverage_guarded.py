@@ -1,0 +1,222 @@
+"""Do guarded intervals cover where rare extreme values decide the mean, and what does that cost in width?
+
+Every cell is measured with the method of version 0.1 beside it, on the same data. `make coverage-study` prints the
+tables of the long form (4,000 runs a cell); the short form runs with the other tests.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+from assay.stats import interval
+from assay.types import Interval
+
+Check = Callable[[list[float], int], bool]
+Bounds = tuple[float, float]
+SHORT, LONG = 150, 4_000
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The interval of one data set, the one that 0.1 gave, and the truth."""
+
+    now: Bounds
+    before: Bounds
+    truth: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a cell came to: coverage before and now, and how much wider the interval is."""
+
+    before: float
+    now: float
+    width: float
+
+
+Cell = Callable[[np.random.Generator], Draw]
+
+
+def ends(found: Interval | None) -> Bounds:
+    assert found is not None
+    assert found.low is not None
+    assert found.high is not None
+    return found.low, found.high
+
+
+def measured(cell: Cell, runs: int, seed: int = 7) -> Row:
+    rng = np.random.default_rng(seed)
+    draws = [cell(rng) for _ in range(runs)]
+
+    def share(sides: Iterable[tuple[Bounds, float]]) -> float:
+        return float(np.mean([low - 1e-12 <= truth <= high + 1e-12 for (low, high), truth in sides]))
+
+    wide = sum(d.now[1] - d.now[0] for d in draws) / sum(d.before[1] - d.before[0] for d in draws)
+    return Row(
+        before=share((d.before, d.truth) for d in draws),
+        now=share((d.now, d.truth) for d in draws),
+        width=wide,
+    )
+
+
+def table(title: str, rows: Mapping[str, Row]) -> None:
+    print(f"\n{title:<46} 0.1     now     width")
+    for name, row in rows.items():
+        print(f"  {name:<44} {row.before:.3f}   {row.now:.3f}   {row.width:.2f} x")
+
+
+def mean_cell(draw: Callable[[np.random.Generator], np.ndarray], truth: float, ids: np.ndarray | None = None) -> Cell:
+    def cell(rng: np.random.Generator) -> Draw:
+        values = draw(rng)
+        now = interval.mean(values, ids, rng=rng, bounds=(0, 1)).interval
+        return Draw(ends(now), ends(interval.ratio(values, np.ones_like(values), ids).interval), truth)
+
+    return cell
+
+
+def ones_and_uniform(share: float, n: int) -> Cell:
+    return mean_cell(lambda rng: np.where(rng.random(n) < share, 1.0, rng.random(n)), (1 + share) / 2)
+
+
+def levels(n: int, values: tuple[float, ...], shares: tuple[float, ...]) -> Cell:
+    truth = float(np.dot(values, shares))
+    return mean_cell(lambda rng: rng.choice(values, p=shares, size=n), truth)
+
+
+def documents(sizes: np.ndarray, share: float) -> Cell:
+    """Rows of a document that is fine throughout, or has a share of uniform grades of its own."""
+    ids = np.repeat(np.arange(len(sizes)), sizes)
+
+    def draw(rng: np.random.Generator) -> np.ndarray:
+        bad = np.where(rng.random(len(sizes)) < share, 1.0, 0.0)[ids] * (rng.random(len(ids)) < 0.7)
+        return np.where(bad == 1, rng.random(len(ids)), 1.0)
+
+    return mean_cell(draw, 1 - 0.35 * share, ids)
+
+
+def unbiased_pass_cell(n: int, trials: int, k: int) -> Cell:
+    """Unbiased pass@k of samples whose chance of success is Beta(5, 1)."""
+    truth = 1 - math.exp(gammaln(5 + 1) - gammaln(5 + 1 + k) + gammaln(1 + k) - gammaln(1))
+
+    def draw(rng: np.random.Generator) -> np.ndarray:
+        right = rng.binomial(trials, rng.beta(5, 1, n))
+        return np.array([1 - math.comb(trials - int(c), k) / math.comb(trials, k) for c in right])
+
+    return mean_cell(draw, truth)
+
+
+SIZES = (20, 50, 100, 200, 300)
+RUBRIC = (0.0, 0.25, 0.5, 0.75, 1.0)
+MEANS: dict[str, Cell] = {
+    **{f"97 % ones, the rest uniform, n={n}": ones_and_uniform(0.97, n) for n in SIZES},
+    **{f"90 % ones, the rest uniform, n={n}": ones_and_uniform(0.9, n) for n in (20, 100)},
+    **{f"98 % 1, 1 % .9, 1 % 0, n={n}": levels(n, (1.0, 0.9, 0.0), (0.98, 0.01, 0.01)) for n in SIZES},
+    **{f"rubric, 90 % top, n={n}": levels(n, RUBRIC, (0.01, 0.01, 0.03, 0.05, 0.9)) for n in (20, 100)},
+    "rubric, even, n=50": levels(50, RUBRIC, (0.1, 0.2, 0.3, 0.2, 0.2)),
+    "uniform, n=50": mean_cell(lambda rng: rng.random(50), 0.5),
+    "beta(5, 1), n=50": mean_cell(lambda rng: rng.beta(5, 1, 50), 5 / 6),
+    "beta(20, 1), n=50": mean_cell(lambda rng: rng.beta(20, 1, 50), 20 / 21),
+}
+WIDEST_MEAN = 1.2
+LOGNORMAL = np.maximum(1, np.round(np.random.default_rng(5).lognormal(1.5, 1, 60))).astype(int)
+CLUSTERED: dict[str, Cell] = {
+    "40 documents of 5": documents(np.full(40, 5), 0.1),
+    "100 documents of 4": documents(np.full(100, 4), 0.05),
+    "60 documents of lognormal sizes": documents(LOGNORMAL, 0.08),
+    "40 documents of 1 to 20": documents(np.arange(40) // 2 + 1, 0.1),
+    "100 documents, one in ten of 30, others of 3": documents(np.where(np.arange(100) % 10 == 0, 30, 3), 0.08),
+}
+TRIALS: dict[str, Cell] = {
+    "pass@5 of 10 trials, n=100": unbiased_pass_cell(100, 10, 5),
+    "pass@3 of 5 trials, n=50": unbiased_pass_cell(50, 5, 3),
+}
+
+
+def random_cell(rng: np.random.Generator) -> tuple[str, Cell]:
+    """A mean of values of which most are equal, as nobody chose it."""
+    n, share = int(rng.integers(20, 301)), float(rng.uniform(0.5, 0.99))
+    common = float(rng.choice([1.0, 0.0, round(rng.uniform(0, 1), 2)], p=[0.6, 0.2, 0.2]))
+    a, b = rng.choice([0.5, 1.0, 2.0, 5.0], size=2)
+    name = f"{share:.0%} {common:g}, the rest beta({a:g}, {b:g}), n={n}"
+    truth = share * common + (1 - share) * a / (a + b)
+    return name, mean_cell(lambda r: np.where(r.random(n) < share, common, r.beta(a, b, n)), float(truth))
+
+
+def random_cells(number: int, seed: int = 2_026_11) -> dict[str, Cell]:
+    rng = np.random.default_rng(seed)
+    return dict(random_cell(rng) for _ in range(number))
+
+
+FAMILIES = {"means": MEANS, "clusters": CLUSTERED, "unbiased pass@k": TRIALS}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_guarded_intervals_cover(family: str, covers_at_least: Check) -> None:
+    rows = {name: measured(cell, SHORT) for name, cell in FAMILIES[family].items()}
+    assert covers_at_least([row.now for row in rows.values()], SHORT), rows
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_guarded_intervals_cover_in_the_long_run(family: str, covers_at_least: Check) -> None:
+    rows = {name: measured(cell, LONG) for name, cell in FAMILIES[family].items()}
+    table(family, rows)
+    assert covers_at_least([row.now for row in rows.values()], LONG)
+    if family == "means":
+        assert max(row.width for row in rows.values() if row.before >= 0.93) <= WIDEST_MEAN
+
+
+@pytest.mark.slow
+def test_guarded_intervals_cover_in_random_cells(covers_at_least: Check) -> None:
+    rows = {name: measured(cell, LONG) for name, cell in random_cells(100).items()}
+    table("100 random cells", rows)
+    assert covers_at_least([row.now for row in rows.values()], LONG)
+
+
+def exact_coverage(n: int, values: tuple[float, float, float], shares: tuple[float, float, float]) -> Row:
+    """The coverage of the mean of three-valued data, summed over all outcomes that matter."""
+    truth = float(np.dot(values, shares))
+    rare = [(i, j) for i in range(n + 1) for j in range(n + 1 - i)]
+    counts = np.array([(n - i - j, i, j) for i, j in rare])
+    chances = np.exp(gammaln(n + 1) - gammaln(counts + 1).sum(axis=1) + counts @ np.log(shares))
+    covered, before, widths = 0.0, 0.0, np.zeros(2)
+    likely = chances > 1e-7
+    rng = np.random.default_rng(1)
+    for count, chance in zip(counts[likely], chances[likely], strict=True):
+        there = np.asarray(values)[count > 0]
+        now = ends(interval.mean(there, counts=count[count > 0], rng=rng, bounds=(0, 1)).interval)
+        old = ends(interval.ratio(there, np.ones_like(there), counts=count[count > 0]).interval)
+        covered += chance * (now[0] <= truth <= now[1])
+        before += chance * (old[0] <= truth <= old[1])
+        widths += chance * np.array([now[1] - now[0], old[1] - old[0]])
+    return Row(before=before, now=covered, width=widths[0] / widths[1])
+
+
+RARE_ZEROS = (1.0, 0.9, 0.0), (0.98, 0.01, 0.01)
+EXACT_SIZES = (20, 40, 60, 100, 150, 200, 300)
+
+
+@pytest.mark.parametrize("n", [100, 300])
+def test_three_valued_means_cover_by_exact_summation(n: int) -> None:
+    assert exact_coverage(n, *RARE_ZEROS).now >= 0.93 - 0.001
+
+
+@pytest.mark.slow
+def test_three_valued_means_cover_by_exact_summation_at_all_sizes() -> None:
+    rows = {
+        f"98 % 1, 1 % .9, 1 % 0, n={n}": exact_coverage(n, (1.0, 0.9, 0.0), (0.98, 0.01, 0.01)) for n in EXACT_SIZES
+    }
+    table("exact", rows)
+    assert min(row.now for row in rows.values()) >= 0.93 - 0.001
+
+
+def test_the_method_of_0_1_fails_the_same_check(covers_at_least: Check) -> None:
+    row = measured(levels(100, (1.0, 0.9, 0.0), (0.98, 0.01, 0.01)), 400)
+    assert not covers_at_least([row.before], 400)
+    assert covers_at_least([row.now], 400)

@@ -15,6 +15,7 @@ import pytest
 from scipy.special import gammaln
 
 from assay.stats import interval
+from assay.stats.paired import paired, verdict
 from assay.types import Interval
 
 Check = Callable[[list[float], int], bool]
@@ -220,3 +221,96 @@ def test_the_method_of_0_1_fails_the_same_check(covers_at_least: Check) -> None:
     row = measured(levels(100, (1.0, 0.9, 0.0), (0.98, 0.01, 0.01)), 400)
     assert not covers_at_least([row.before], 400)
     assert covers_at_least([row.now], 400)
+
+
+Gaps = Callable[[np.random.Generator], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """How often a difference is called clear, by 0.1 and now, and the coverage and the width of its interval."""
+
+    before: float
+    now: float
+    row: Row
+
+
+def few_change(n: int, *kinds: tuple[float, float]) -> Gaps:
+    """Most items tie; each kind is a share of items and the difference that they have."""
+    shares = [share for share, _ in kinds]
+    sizes = [size for _, size in kinds]
+    return lambda rng: rng.choice([*sizes, 0.0], p=[*shares, 1 - sum(shares)], size=n)
+
+
+def either_way(n: int) -> Gaps:
+    return lambda rng: np.where(rng.random(n) < 0.05, rng.uniform(-1, 1, n), 0.0)
+
+
+def up_by_uniform(n: int) -> Gaps:
+    return lambda rng: np.where(rng.random(n) < 0.05, rng.random(n), 0.0)
+
+
+def decided(gaps: Gaps, truth: float, runs: int, seed: int = 7) -> Verdicts:
+    rng = np.random.default_rng(seed)
+    draws, clear, clear_before = [], 0, 0
+    for _ in range(runs):
+        gap = gaps(rng)
+        before = np.where(gap < 0, 1.0, 0.0)
+        found = paired(before, before + gap, rng=np.random.default_rng(1), bounds=(0, 1))
+        clear += verdict(found, found.p) != "no clear difference"
+        clear_before += verdict(found, found.p) != "no clear difference" or found.clear_but_for_guard(found.p)
+        now = ends(found.difference.interval)
+        draws.append(Draw(now, now if found.unguarded is None else ends(found.unguarded), truth))
+    again = iter(draws)
+    return Verdicts(clear_before / runs, clear / runs, measured(lambda _: next(again), runs))
+
+
+NULLS: dict[str, Gaps] = {
+    **{f"10 % up .1, 1 % down 1, n={n}": few_change(n, (0.1, 0.1), (0.01, -1.0)) for n in (30, 50, 100, 200, 500)},
+    **{f"20 % up .05, 1 % down 1, n={n}": few_change(n, (0.2, 0.05), (0.01, -1.0)) for n in (30, 100, 300)},
+    **{f"5 % up or down by U, n={n}": either_way(n) for n in (30, 100, 500)},
+}
+# The mean difference, and the least power that is asked for.
+REAL: dict[str, tuple[Gaps, float, float]] = {
+    "5 % up by U, n=200": (up_by_uniform(200), 0.025, 0.75),
+    "10 % up .2, n=200": (few_change(200, (0.1, 0.2)), 0.02, 0.85),
+}
+
+
+def verdict_table(title: str, rows: Mapping[str, Verdicts]) -> None:
+    print(f"\n{title:<40} clear: 0.1   now     covers: 0.1   now     width")
+    for name, each in rows.items():
+        row = each.row
+        clear = f"{each.before:.3f}   {each.now:.3f}"
+        print(f"  {name:<44} {clear}           {row.before:.3f}   {row.now:.3f}   {row.width:.2f} x")
+
+
+@pytest.mark.parametrize("null", ["10 % up .1, 1 % down 1, n=100", "5 % up or down by U, n=100"])
+def test_where_nothing_differs_a_clear_verdict_is_rare(null: str) -> None:
+    assert decided(NULLS[null], 0.0, SHORT).now <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / SHORT)
+
+
+def test_without_the_guard_false_verdicts_are_frequent() -> None:
+    assert decided(NULLS["10 % up .1, 1 % down 1, n=100"], 0.0, SHORT).before > 0.2
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_differences_are_found(name: str) -> None:
+    gaps, truth, power = REAL[name]
+    assert decided(gaps, truth, SHORT).now >= power - 3 * math.sqrt(power * (1 - power) / SHORT)
+
+
+@pytest.mark.slow
+def test_where_nothing_differs_a_clear_verdict_is_rare_in_the_long_run(covers_at_least: Check) -> None:
+    rows = {name: decided(gaps, 0.0, LONG) for name, gaps in NULLS.items()}
+    verdict_table("no difference", rows)
+    assert max(each.now for each in rows.values()) <= 0.05 + 0.01
+    assert covers_at_least([each.row.now for each in rows.values()], LONG)
+
+
+@pytest.mark.slow
+def test_real_differences_are_found_in_the_long_run(covers_at_least: Check) -> None:
+    rows = {name: decided(gaps, truth, LONG) for name, (gaps, truth, _) in REAL.items()}
+    verdict_table("a difference", rows)
+    assert all(rows[name].now >= power for name, (_, _, power) in REAL.items())
+    assert covers_at_least([each.row.now for each in rows.values()], LONG)

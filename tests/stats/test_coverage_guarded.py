@@ -15,6 +15,8 @@ import pytest
 from scipy.special import gammaln
 
 from assay.stats import interval
+from assay.stats.calibration import UNSEEN, LabelledScores, _Parts, calibrate
+from assay.stats.label_sampling import chances_to_label, drawn
 from assay.stats.paired import paired, verdict
 from assay.types import Interval
 
@@ -314,3 +316,111 @@ def test_real_differences_are_found_in_the_long_run(covers_at_least: Check) -> N
     verdict_table("a difference", rows)
     assert all(rows[name].now >= power for name, (_, _, power) in REAL.items())
     assert covers_at_least([each.row.now for each in rows.values()], LONG)
+
+
+def corrected(labelled: LabelledScores, truth: float) -> Draw:
+    now = calibrate(labelled, rng=np.random.default_rng(1)).estimate.interval
+    # The interval of 0.1 is still one half of the hull.
+    return Draw(ends(now), ends(_Parts.of(labelled, unseen=UNSEEN).interval(0.95, bounded=True)), truth)
+
+
+def judge_cell(p: float, se: float, sp: float, labels: int, rest: int = 2_000) -> Cell:
+    def cell(rng: np.random.Generator) -> Draw:
+        truth = (rng.random(labels + rest) < p).astype(float)
+        right = rng.random(labels + rest) < np.where(truth == 1, se, sp)
+        judged = np.where(right, truth, 1 - truth)
+        return corrected(LabelledScores(labels=truth[:labels], judged=judged[:labels], rest=judged[labels:]), p)
+
+    return cell
+
+
+def graded_judge(labels: int, wrong: float) -> Cell:
+    """People grade 1 in most cases; the judge says the same, but for a share that it grades at random."""
+
+    def cell(rng: np.random.Generator) -> Draw:
+        truth = np.where(rng.random(labels + 1_000) < 0.9, 1.0, rng.choice([0.0, 0.5], size=labels + 1_000))
+        judged = np.where(rng.random(labels + 1_000) < wrong, rng.choice([0.0, 0.5, 1.0], labels + 1_000), truth)
+        return corrected(
+            LabelledScores(labels=truth[:labels], judged=judged[:labels], rest=judged[labels:]), 0.9 + 0.1 * 0.25
+        )
+
+    return cell
+
+
+def weighted_labels(labels: int) -> Cell:
+    """The judge gives chances near 1 that are right on average; the doubtful are labelled more often."""
+
+    def cell(rng: np.random.Generator) -> Draw:
+        judged = rng.beta(9, 0.6, 1_000)
+        truth = (rng.random(1_000) < judged).astype(float)
+        chances = chances_to_label(np.sqrt(judged * (1 - judged)), labels)
+        chosen = np.zeros(1_000, dtype=bool)
+        chosen[drawn(chances, rng=rng)] = True
+        labelled = LabelledScores(
+            labels=truth[chosen],
+            judged=judged[chosen],
+            rest=judged[~chosen],
+            chances=chances[chosen],
+            rest_chances=chances[~chosen],
+        )
+        return corrected(labelled, 9 / 9.6)
+
+    return cell
+
+
+def judged_documents(labelled: int, rest: int, size: int) -> Cell:
+    """Answers about a document are alike, and so are the judge's rare errors; whole documents are labelled."""
+    ids = np.repeat(np.arange(labelled + rest), size)
+
+    def cell(rng: np.random.Generator) -> Draw:
+        truth = (rng.random(len(ids)) < rng.beta(9, 1, labelled + rest)[ids]).astype(float)
+        wrong = rng.random(len(ids)) < rng.beta(0.5, 9, labelled + rest)[ids]
+        judged, cut = np.where(wrong, 1 - truth, truth), labelled * size
+        found = LabelledScores(
+            labels=truth[:cut], judged=judged[:cut], rest=judged[cut:], clusters=ids[:cut], rest_clusters=ids[cut:]
+        )
+        return corrected(found, 0.9)
+
+    return cell
+
+
+GRID = (0.9, 0.95, 0.98, 0.99)
+JUDGES: dict[str, Cell] = {
+    **{
+        f"p={p}, se={se}, sp={sp}, {n} labels": judge_cell(p, se, sp, n)
+        for p, se, sp, n in (
+            (0.98, 0.98, 0.98, 200),
+            (0.98, 0.98, 0.98, 300),
+            (0.9, 0.9, 0.9, 50),
+            (0.9, 0.99, 0.9, 50),
+            (0.99, 0.99, 0.99, 300),
+            (0.95, 0.9, 0.99, 100),
+            (0.95, 0.98, 0.95, 150),
+        )
+    },
+    "grades, 3 % misjudged, 100 labels": graded_judge(100, 0.03),
+    "weighted labels, 100": weighted_labels(100),
+    "30 documents of 8 labelled": judged_documents(30, 150, 8),
+}
+WIDEST_JUDGE = 1.15
+
+
+def test_corrected_judges_cover(covers_at_least: Check) -> None:
+    rows = {name: measured(cell, SHORT) for name, cell in JUDGES.items()}
+    assert covers_at_least([row.now for row in rows.values()], SHORT), rows
+
+
+@pytest.mark.slow
+def test_corrected_judges_cover_in_the_long_run(covers_at_least: Check) -> None:
+    grid = {
+        f"p={p}, se={se}, sp={sp}, {n} labels": judge_cell(p, se, sp, n)
+        for p in GRID
+        for se in GRID
+        for sp in GRID
+        for n in (50, 100, 200, 300)
+    }
+    rows = {name: measured(cell, LONG) for name, cell in {**JUDGES, **grid}.items()}
+    table("corrected judges", rows)
+    assert covers_at_least([row.now for row in rows.values()], LONG)
+    # Labels in clusters have no limit of width.
+    assert max(row.width for name, row in rows.items() if row.before >= 0.93 and "doc" not in name) <= WIDEST_JUDGE

@@ -424,3 +424,38 @@ def test_corrected_judges_cover_in_the_long_run(covers_at_least: Check) -> None:
     assert covers_at_least([row.now for row in rows.values()], LONG)
     # Labels in clusters have no limit of width.
     assert max(row.width for name, row in rows.items() if row.before >= 0.93 and "doc" not in name) <= WIDEST_JUDGE
+
+
+def exact_recall(samples: int, positives: float, recall: float) -> Row:
+    """Recall over samples of which a share is positive, summed over all outcomes that have any."""
+    covered = before = total = 0.0
+    for n in range(1, samples + 1):
+        for hits in range(n + 1):
+            log_n = gammaln(samples + 1) - gammaln(n + 1) - gammaln(samples - n + 1)
+            log_hits = gammaln(n + 1) - gammaln(hits + 1) - gammaln(n - hits + 1)
+            chance = math.exp(
+                log_n
+                + n * math.log(positives)
+                + (samples - n) * math.log1p(-positives)
+                + log_hits
+                + hits * math.log(recall)
+                + (n - hits) * math.log1p(-recall)
+            )
+            if chance < 1e-9:
+                continue
+            found = np.repeat([1.0, 0.0], [hits, n - hits])
+            now, old = (ends(way(found, np.ones(n)).interval) for way in (interval.rate, interval.ratio))
+            total += chance
+            covered += chance * (now[0] <= recall <= now[1])
+            before += chance * (old[0] <= recall <= old[1])
+    return Row(before=before / total, now=covered / total, width=1.0)
+
+
+RECALLS = [(30, 0.1, 0.9), (30, 0.1, 0.98), (50, 0.1, 0.95), (30, 0.2, 0.8), (20, 0.2, 0.9), (40, 0.1, 0.7)]
+
+
+@pytest.mark.parametrize(("samples", "positives", "recall"), RECALLS)
+def test_recall_with_few_to_find_covers_by_exact_summation(samples: int, positives: float, recall: float) -> None:
+    row = exact_recall(samples, positives, recall)
+    print(f"recall {recall}, {positives:.0%} of {samples} positive: {row.before:.3f} -> {row.now:.3f}")
+    assert row.now >= 0.93 - 0.001

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.stats.interval import f1, mean, no_interval, ratio, wilson, z_value
+from assay.stats.interval import f1, mean, no_interval, rate, ratio, wilson, z_value
 from assay.types import MetricValue
 
 shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)
@@ -185,3 +185,20 @@ def test_the_order_of_the_rows_changes_nothing(rows: list[tuple[int, int]], rand
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     results = [ratio([a for a, _ in some], [a + b for a, b in some]) for some in (rows, shuffled)]
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 4), (3, 4), (7, 9), (9, 9)])
+def test_a_rate_of_few_has_the_hull_of_wilson_and_beta(hits: int, n: int) -> None:
+    from scipy.stats import beta
+
+    low, high = bounds(rate([1] * hits + [0] * (n - hits), [1] * n))
+    score = bounds(ratio([1] * hits + [0] * (n - hits), [1] * n))
+    beta_low = beta.ppf(0.025, hits, n - hits + 0.5) if hits else 0.0
+    beta_high = beta.ppf(0.975, hits + 0.5, n - hits) if hits < n else 1.0
+    assert (low, high) == pytest.approx((min(score[0], beta_low), max(score[1], beta_high)), abs=1e-12)
+
+
+def test_a_rate_of_ten_or_of_one_cluster_is_a_plain_ratio() -> None:
+    assert rate([1] * 8 + [0] * 2, [1] * 10) == ratio([1] * 8 + [0] * 2, [1] * 10)
+    assert rate([1, 0], [1, 1], np.array([3, 3])).interval == ratio([1, 0], [1, 1], np.array([3, 3])).interval
+    assert rate([0, 0], [0, 0], undefined="why").reason == "why"

@@ -18,6 +18,8 @@ from assay.stats.clusters import ONE_CLUSTER, Clusters, Counts, FloatArray, Unit
 from assay.stats.guarded import CAVEAT, METHOD, guarded_bounds, mostly_one_value, pseudo_size
 from assay.types import Interval, MetricValue
 
+FEW_IN_DENOMINATOR = 10
+
 
 def z_value(level: float) -> float:
     """The normal quantile of a two-sided interval.
@@ -79,6 +81,42 @@ def ratio(
     there = np.asarray(whole, dtype=np.float64) > 0
     n = int(there.sum() if counts is None else counts[there].sum())
     return MetricValue(value=found.total(0) / total, n=n, interval=interval)
+
+
+def rate(
+    part: npt.ArrayLike,
+    whole: npt.ArrayLike,
+    clusters: Clusters = None,
+    *,
+    counts: Counts = None,
+    level: float = 0.95,
+    undefined: str = "there is nothing to divide by",
+) -> MetricValue:
+    """Precision or recall: a ratio whose interval is widened where fewer than 10 stand in the denominator.
+
+    How many those are is luck, too, and Wilson's interval then covers too little near the ends. It is joined with the
+    quantiles of Beta(k, n - k + 1/2) below and of Beta(k + 1/2, n - k) above. Clusters, and documents with several
+    counts, count as one each, and n is the effective size.
+
+    >>> value = rate([1, 1, 1, 0], [1, 1, 1, 1])
+    >>> value.interval.method, round(value.interval.low, 3), round(value.interval.high, 3)
+    ('wilson_beta', 0.233, 0.993)
+    """
+    from scipy.special import betaincinv
+
+    value = ratio(part, whole, clusters, counts=counts, level=level, undefined=undefined)
+    score = value.interval
+    if value.value is None or score is None or score.low is None or score.high is None:
+        return value
+    found = units(whole, clusters=clusters, counts=counts)
+    if found.keep(found.column(0) > 0).n >= FEW_IN_DENOMINATOR or score.n_effective is None:
+        return value
+    n = score.n_effective
+    k, tail = value.value * n, (1 - level) / 2
+    low = float(betaincinv(k, n - k + 0.5, tail)) if k > 0 else 0.0
+    high = float(betaincinv(k + 0.5, n - k, 1 - tail)) if k < n else 1.0
+    hull = replace(score, low=min(score.low, low), high=max(score.high, high), method="wilson_beta")
+    return replace(value, interval=hull)
 
 
 def score_interval(found: Units, level: float) -> Interval:

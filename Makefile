@@ -46,7 +46,7 @@ format: $(STAMP)  ## Put the code into shape
 	@$(BIN)/ruff check --fix .
 
 coverage-study: $(STAMP)  ## Do 95 % intervals cover 95 %? The long form (minutes)
-	@$(BIN)/python -m pytest -n auto -q -m slow tests/stats
+	@$(BIN)/python -m pytest -n auto -q -rP -m slow tests/stats
 
 bench: $(STAMP)  ## Print the cost ratios of docs/performance.md, measured here and now
 	@$(BIN)/python -m bench

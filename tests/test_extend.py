@@ -58,7 +58,7 @@ def test_functions_become_scorers_and_metrics_that_files_can_name(plugged):
     closer, size = shown.json["scorers"]
     mean = closer["metrics"][0]["values"]["closer"]
     assert (mean["value"], mean["n"]) == (0.25, 2)
-    assert mean["method"] == "wilson_effective"
+    assert mean["method"] == "guarded"
     width, words = size["metrics"]
     assert width["values"]["letters_width"]["value"] == (len("yes sir") - len("no")) ** 2
     assert "no interval" in width["values"]["letters_width"]["caveat"]

@@ -191,9 +191,10 @@ def test_groups_have_their_own_rows_and_clusters_are_not_independent(runs, cli):
     assert "p adjusted" in cli("compare", *grouped).out
     clustered = runs(*recorded, extra=', cluster_by: "{{ sample.subject }}"')
     found = cli("compare", *clustered, "--json").json["comparisons"][0]
-    assert (found["difference"]["clusters"], found["difference"]["caveat"]) == (2, "few clusters")
+    assert found["difference"]["clusters"] == 2
+    assert found["difference"]["caveat"].startswith("few clusters; few values differ")
     assert found["verdict"] == "no clear difference"
-    assert "few clusters" in cli("compare", *clustered).out
+    assert "few clusters" in " ".join(cli("compare", *clustered).out.split())
 
 
 def test_samples_that_an_action_excludes_are_left_out(runs, cli):

@@ -235,7 +235,7 @@ def test_an_autorubric_experiment_becomes_a_run_whose_judges_can_be_held_against
     project.write("essays.json", json.dumps({"name": "essays", "prompt": "Write.", "items": items}))
     said = cli("import", "exp", "--dataset", "essays.json", "--json")
     assert values(said)["score"]["value"] == pytest.approx((6 + 3 * 0.5) / 9)
-    assert values(said)["score"]["method"] == "wilson_effective"
+    assert values(said)["score"]["method"] == "guarded"
     assert (said.json["task"], said.json["failures"]) == ("essays", {"http": 1})
     found = cli("agreement", "--json")
     assert found.code == 0, found.err

@@ -20,6 +20,12 @@ def test_counts_are_summed_over_samples_first(measure: Measure) -> None:
     assert value.value == pytest.approx(4 / 7)
     assert value.n == 3
     assert value.interval is not None
+    assert value.interval.method == "wilson_beta"
+
+
+def test_ten_or_more_in_the_denominator_keep_the_score_interval(measure: Measure) -> None:
+    value = measure(METRIC, ROWS * 4).values["precision"]
+    assert value.interval is not None
     assert value.interval.method == "wilson_effective"
 
 

@@ -23,7 +23,7 @@ def test_it_is_the_sum_of_the_weights_over_the_count(measure: Measure) -> None:
     value = found.values["label_weighted_average"]
     assert (value.value, value.n, found.n_excluded) == (0.625, 4, 1)
     assert value.interval is not None
-    assert value.interval.method == "wilson_effective"
+    assert value.interval.method == "guarded"
 
 
 def test_the_weights_are_the_range_of_the_values(measure: Measure) -> None:

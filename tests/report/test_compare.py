@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from assay.report.compare import amount, bracket, chance, digits_of, words
 from assay.results.comparison import Compared, Comparison
-from assay.stats.paired import Paired
+from assay.stats.paired import Paired, paired, verdict
 from assay.types import Interval, MetricValue
 
 
@@ -78,3 +81,20 @@ def test_nothing_is_minus_zero_and_no_chance_is_zero():
     assert bracket(Interval(low=-0.0, high=-1e-9, method="t"), True) == "[0.0, 0.0]"
     assert amount(-1e-9, True, sign=True) == "+0.0 points"
     assert chance(0.0) == "p < 0.0001"
+
+
+@pytest.mark.parametrize(
+    ("gain", "said"),
+    [
+        (0.1, "10 up, 0 down; a loss of the full range in 1 of 101 items would cancel it; B - A is"),
+        (-0.1, "0 up, 10 down; a gain of the full range in 1 of 101 items would cancel it; B - A is"),
+    ],
+)
+def test_where_only_the_guard_is_in_doubt_the_words_say_what_would_undo_the_difference(gain, said):
+    before = np.full(100, 0.5)
+    after = before + np.where(np.arange(100) < 10, gain, 0.0)
+    found = paired(before, after, rng=np.random.default_rng(1), bounds=(0, 1))
+    each = replace(compared(0.01, None, None, verdict(found, found.p)), found=found, p_adjusted=found.p)
+    assert words(each, Comparison(runs=(), matching=(), compared=(each,))).startswith(f"no clear difference: {said}")
+    doubtful = replace(each, p_adjusted=0.2)
+    assert "full range" not in words(doubtful, Comparison(runs=(), matching=(), compared=(doubtful,)))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.stats.calibration import UNSEEN, Calibrated, LabelledScores, calibrate, rogan_gladen
+from assay.stats.calibration import UNSEEN, Calibrated, LabelledScores, calibrate
 from assay.stats.interval import ratio, z_value
 
 
@@ -135,17 +135,43 @@ def test_rogan_and_gladen_speak_only_for_judges_that_surely_beat_guessing():
     good = made(labels, judged, rest).rogan_gladen
     assert good.value == pytest.approx(0.6, abs=0.08)
     assert good.interval.low < good.value < good.interval.high
+    assert good.interval.method == "lang_reiczigel"
     guessing = made(*drawn_from(np.random.default_rng(7), 0.6, 0.5, 0.5, n=50)).rogan_gladen
     assert guessing.value is None
     assert "guessing" in guessing.reason
-    assert made([1, 1, 1], [1, 1, 1], [1, 0]).rogan_gladen.value is None
     assert made([0.5, 1], [1, 0], [1, 0]).rogan_gladen is None
 
 
-def test_rogan_and_gladen_at_the_end_have_no_interval():
-    rate = ratio(np.array([1.0] * 90 + [0.0] * 10), np.ones(100))
-    found = rogan_gladen(np.ones(50), rate, rate)
-    assert (found.value, found.interval.low) == (1.0, None)
+def test_rogan_and_gladen_need_ten_labels_of_each_class():
+    labels = [1.0] * 40 + [0.0] * 9
+    found = made(labels, labels, [1, 0] * 50).rogan_gladen
+    assert found.value is None
+    assert found.reason == "needs at least 10 labels of each class: 40 are yes, 9 are no"
+    assert made([*labels, 0.0], [*labels, 0.0], [1, 0] * 50).rogan_gladen.value is not None
+    assert made([1, 1, 1], [1, 1, 1], [1, 0]).rogan_gladen.reason.endswith("3 are yes, 0 are no")
+
+
+def test_the_estimate_has_the_hull_of_the_score_interval_and_the_beta_interval():
+    """The Beta interval by the formula, for 0/1 labels of equal weight."""
+    from scipy.stats import beta
+
+    labels, judged, rest = drawn_from(np.random.default_rng(3), 0.95, 0.98, 0.98, n=100)
+    found = made(labels, judged, rest).estimate.interval
+    y, f, mass = np.append(labels, [1, 0]), np.append(judged, [0, 1]), np.append(np.ones(100), [0.75, 0.75])
+    n = mass.sum()
+    means = mass @ y / n, mass @ f / n
+    slope = (mass @ ((y - means[0]) * (f - means[1]))) / (mass @ (f - means[1]) ** 2)
+    trust = slope / (1 + n / len(rest))
+    e = y - trust * f
+    centre = mass @ e / n
+    variance = mass @ (e - centre) ** 2 / (n * (n + 1)) + trust**2 * np.var(rest, ddof=1) / len(rest)
+    m = trust * rest.mean() + centre
+    size = m * (1 - m) / variance - 1
+    expected = beta.ppf([0.025, 0.975], m * size, (1 - m) * size)
+    assert found.method == "wilson_beta"
+    assert found.low <= expected[0] + 1e-12
+    assert found.high >= expected[1] - 1e-12
+    assert any(math.isclose(a, b, rel_tol=1e-9) for a, b in zip((found.low, found.high), expected, strict=True))
 
 
 def test_at_60_percent_the_raw_judge_misses_and_the_corrected_one_holds():
@@ -204,5 +230,5 @@ def test_clusters_widen_the_interval_and_few_of_them_are_a_caveat():
 
 def test_labels_of_one_cluster_have_no_interval():
     found = made([1, 0, 1], [1, 0, 1], [1, 0], clusters=np.zeros(3, dtype=int), rest_clusters=np.array([1, 2]))
-    assert found.estimate.interval.caveat == "all labels come from one cluster"
+    assert found.estimate.interval.caveat == "no interval can be computed: all values come from one cluster"
     assert found.labels_to_halve is None

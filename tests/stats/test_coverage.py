@@ -311,20 +311,27 @@ FAMILIES = {
     "errors": (ERRORS, 400),
 }
 
+# Most of their values are equal: guarded intervals may cover more than they claim, never less.
+GUARDED = ("graded", "errors")
+
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_intervals_cover_what_they_claim(family: str, covers_as_claimed: Check) -> None:
+def test_intervals_cover_what_they_claim(family: str, covers_as_claimed: Check, covers_at_least: Check) -> None:
     cells, runs = FAMILIES[family]
-    assert covers_as_claimed([coverage(cell, runs) for cell in cells.values()], runs)
+    check = covers_at_least if family in GUARDED else covers_as_claimed
+    assert check([coverage(cell, runs) for cell in cells.values()], runs)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
-def test_intervals_cover_what_they_claim_in_the_long_run(family: str, covers_as_claimed: Check) -> None:
+def test_intervals_cover_what_they_claim_in_the_long_run(
+    family: str, covers_as_claimed: Check, covers_at_least: Check
+) -> None:
     cells, _ = FAMILIES[family]
     found = {name: coverage(cell, LONG) for name, cell in cells.items()}
     print(f"\n{family}:", {name: round(share, 3) for name, share in found.items()})
-    assert covers_as_claimed(list(found.values()), LONG), found
+    check = covers_at_least if family in GUARDED else covers_as_claimed
+    assert check(list(found.values()), LONG), found
 
 
 def test_agreement_covers_what_it_claims(covers_as_claimed: Check, monkeypatch: pytest.MonkeyPatch) -> None:

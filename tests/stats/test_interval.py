@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.stats.interval import f1, mean, no_interval, ratio, wilson, z_value
+from assay.stats.interval import f1, mean, no_interval, rate, ratio, wilson, z_value
 from assay.types import MetricValue
 
 shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)
@@ -75,11 +75,26 @@ def test_clusters_of_rows_that_agree_count_as_one_row_each() -> None:
     assert (value.interval.clusters, value.interval.caveat) == (3, "few clusters")
 
 
-def test_a_single_cluster_is_one_observation() -> None:
-    value = ratio([1, 1, 0], [1, 1, 1], np.array([4, 4, 4]))
-    assert value.interval is not None
-    assert value.interval.n_effective == 1.0
-    assert value.interval.caveat == "few clusters"
+@pytest.mark.parametrize("values", [[1, 1, 0], [1, 1, 1], [0.5, 0.5, 0.5]])
+def test_of_one_cluster_no_interval_can_be_computed(values: list[float]) -> None:
+    ids = np.array([4, 4, 4])
+    for value in (
+        ratio(values, [1, 1, 1], ids),
+        mean(values, ids, rng=rng(), bounds=(0, 1)),
+        mean(values, ids, rng=rng()),
+    ):
+        assert value.value == pytest.approx(np.mean(values))
+        assert value.interval is not None
+        assert (value.interval.low, value.interval.high, value.interval.clusters) == (None, None, 1)
+        assert value.interval.caveat == "no interval can be computed: all values come from one cluster"
+
+
+def test_counts_of_one_document_have_no_interval_and_one_hit_has() -> None:
+    """Recall over documents of which only one holds anything to find."""
+    document = ratio([3, 0, 0], [5, 0, 0]).interval
+    assert document is not None
+    assert (document.low, document.caveat) == (None, "no interval can be computed: all values come from one cluster")
+    assert bounds(ratio([1, 0], [1, 0])) == bounds(ratio([1], [1]))
 
 
 @pytest.mark.parametrize(("tp", "low"), [(15, 0.8865), (1, 0.3424)])
@@ -117,7 +132,9 @@ def test_a_declared_range_scales_the_interval() -> None:
         ([0, 1, 1], None, "wilson"),
         ([0, 1, 1], (0, 1), "wilson"),
         ([1, 5, 5], (1, 5), "wilson"),
-        ([0.2, 1, 1], (0, 1), "wilson_effective"),
+        ([0.2, 0.6, 1], (0, 1), "wilson_effective"),
+        ([0.2, 1, 1], (0, 1), "guarded"),
+        ([0.2, 0.2, 0.2], (0, 1), "guarded"),
         ([0.2, 1, 1, 1], None, "bootstrap_t"),
         ([0.2, 1, 1, 7], (0, 1), "bootstrap_t"),
         ([0.2, 1], None, "t"),
@@ -155,6 +172,10 @@ def test_five_copies_of_each_row_with_its_cluster_change_no_bound(values: list[f
     clusters = np.arange(len(values)) // size
     once = mean(values, clusters, rng=rng(), bounds=(0, 1))
     copied = mean(np.repeat(values, 5), np.repeat(clusters, 5), rng=rng(), bounds=(0, 1))
+    if clusters[-1] == 0:  # one cluster has no interval; a single row, which is no cluster, has one
+        assert copied.interval is not None
+        assert copied.interval.low is None
+        return
     assert bounds(copied) == pytest.approx(bounds(once), abs=1e-12)
 
 
@@ -164,3 +185,20 @@ def test_the_order_of_the_rows_changes_nothing(rows: list[tuple[int, int]], rand
     random.shuffle(shuffled)  # type: ignore[attr-defined]
     results = [ratio([a for a, _ in some], [a + b for a, b in some]) for some in (rows, shuffled)]
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(("hits", "n"), [(0, 4), (3, 4), (7, 9), (9, 9)])
+def test_a_rate_of_few_has_the_hull_of_wilson_and_beta(hits: int, n: int) -> None:
+    from scipy.stats import beta
+
+    low, high = bounds(rate([1] * hits + [0] * (n - hits), [1] * n))
+    score = bounds(ratio([1] * hits + [0] * (n - hits), [1] * n))
+    beta_low = beta.ppf(0.025, hits, n - hits + 0.5) if hits else 0.0
+    beta_high = beta.ppf(0.975, hits + 0.5, n - hits) if hits < n else 1.0
+    assert (low, high) == pytest.approx((min(score[0], beta_low), max(score[1], beta_high)), abs=1e-12)
+
+
+def test_a_rate_of_ten_or_of_one_cluster_is_a_plain_ratio() -> None:
+    assert rate([1] * 8 + [0] * 2, [1] * 10) == ratio([1] * 8 + [0] * 2, [1] * 10)
+    assert rate([1, 0], [1, 1], np.array([3, 3])).interval == ratio([1, 0], [1, 1], np.array([3, 3])).interval
+    assert rate([0, 0], [0, 0], undefined="why").reason == "why"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.stats.guarded import CAVEAT
 from assay.stats.interval import z_value
 from assay.stats.paired import (
     Paired,
@@ -107,7 +108,8 @@ def test_clusters_of_0_and_1_are_not_independent_flips():
     assert together.difference.interval.caveat == "few clusters"
     assert together.share_squared > alone.share_squared
     mixed = both(before, [0] * 4 + after[4:], clusters=ids)
-    assert (mixed.test, mixed.difference.interval.method) == ("sign_flip", "t")
+    assert (mixed.test, mixed.difference.interval.method) == ("sign_flip", "guarded")
+    assert mixed.unguarded.method == "t"
     assert mixed.difference.interval.clusters == 4
 
 
@@ -149,7 +151,7 @@ def test_one_cluster_or_one_item_has_no_interval_and_says_why():
     assert (alone.difference.value, alone.p, alone.n) == (None, None, 1)
     assert "at least 2" in alone.difference.reason
     one = both([0.5, 0.1], [0.7, 0.2], clusters=np.array([4, 4]))
-    assert one.difference.interval.caveat == "all items come from one cluster"
+    assert one.difference.interval.caveat == "no interval can be computed: all values come from one cluster"
     assert verdict(one, one.p) == "no clear difference"
     still = both([0.5, 0.5], [0.5, 0.5])
     assert "no declared range" in still.difference.interval.caveat
@@ -209,3 +211,55 @@ def test_the_order_of_the_items_does_not_matter(rows, random):
         other = both(before[order], after[order], clusters=moved, bounds=(0, 1))
         assert other.difference == one.difference
         assert (other.p, other.test) == (one.p, one.test)
+
+
+def rare_loss(n=100):
+    """A tenth of the items gains .1; the loss of a whole point in one of a hundred was not drawn."""
+    after = np.full(n, 0.5)
+    after[: n // 10] += 0.1
+    return both(np.full(n, 0.5), after, bounds=(0, 1))
+
+
+def test_small_gains_among_ties_are_not_clear_while_one_unseen_loss_could_undo_them():
+    found = rare_loss()
+    assert found.p < 0.05
+    assert found.unguarded.method == "t"
+    assert found.unguarded.low > 0 > found.difference.interval.low
+    assert (found.difference.interval.method, found.narrow.method) == ("guarded", "guarded")
+    assert found.difference.interval.caveat == CAVEAT
+    assert verdict(found, found.p) == "no clear difference"
+    assert found.clear_but_for_guard(found.p)
+    assert not found.clear_but_for_guard(0.2)
+    assert found.cancelled_by_one_in == 101
+
+
+def test_the_guard_needs_ties_in_half_of_the_items_and_a_declared_range():
+    before, after = np.full(20, 0.5), np.full(20, 0.5)
+    after[:10] = np.linspace(0.5, 0.9, 10) + 0.01
+    assert both(before, after, bounds=(0, 1)).difference.interval.method == "guarded"
+    assert both(before, after).difference.interval.method == "t"
+    assert both(before, after).unguarded is None
+    after[10] = 0.6
+    assert both(before, after, bounds=(0, 1)).difference.interval.method == "t"
+
+
+def test_enough_gains_are_clear_in_spite_of_the_guard():
+    found = rare_loss(2_000)
+    assert verdict(found, found.p) == "better"
+    assert not found.clear_but_for_guard(found.p)
+
+
+@given(grades, st.integers(1, 3))
+def test_a_difference_never_leaves_the_possible_range(rows, size):
+    before, after = np.array(rows).T / 8
+    for clusters in (None, np.arange(len(rows)) // size):
+        found = both(before, after, clusters=clusters, bounds=(0, 1))
+        for interval in (found.difference.interval, found.narrow):
+            if interval.low is not None:
+                assert -1 <= interval.low <= found.difference.value + 1e-12
+                assert found.difference.value - 1e-12 <= interval.high <= 1
+
+
+def test_two_items_that_pull_apart_stay_within_the_range():
+    found = both([0.1, 0.9], [0.9, 0.2], bounds=(0, 1))
+    assert (found.difference.interval.low, found.difference.interval.high) == (-1.0, 1.0)

@@ -113,5 +113,5 @@ def test_the_unbiased_value_has_an_interval_between_0_and_1(project):
     values = said.json["scorers"][0]["metrics"][0]["values"]
     unbiased = values["accuracy (unbiased)"]
     assert unbiased["value"] > values["accuracy"]["value"]
-    assert unbiased["method"] == values["accuracy"]["method"] == "wilson_effective"
+    assert unbiased["method"] == values["accuracy"]["method"] == "guarded"
     assert 0 <= unbiased["low"] < unbiased["high"] <= 1

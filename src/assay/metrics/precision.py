@@ -9,7 +9,7 @@ from assay.metrics.counts import counts
 from assay.metrics.table import Table
 from assay.registry import MetricKind
 from assay.spec.fields import Located, MetricSpec
-from assay.stats.interval import ratio
+from assay.stats.interval import rate
 from assay.types import MetricResult
 
 
@@ -27,7 +27,7 @@ def precision(settings: Precision, table: Table, context: Context) -> MetricResu
     rows = counts(table, settings.num_true_positives_field, settings.num_false_positives_field)
     hits, other = rows.columns
     undefined = "nothing was found (TP + FP = 0)"
-    value = ratio(hits, hits + other, rows.clusters, counts=rows.counts, level=context.level, undefined=undefined)
+    value = rate(hits, hits + other, rows.clusters, counts=rows.counts, level=context.level, undefined=undefined)
     return MetricResult(values={settings.name or "precision": value}, n_excluded=rows.n_excluded)
 
 

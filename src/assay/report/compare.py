@@ -114,7 +114,7 @@ def words(each: Compared, whole: Comparison) -> str:
         "worse": f"{each.letter} is worse by {size}",
         "equivalent": f"A and {each.letter} are {within}{_yet(each)}: {plain}",
         "undecided": f"undecided whether A and {each.letter} are {within}: {plain}",
-        "no clear difference": f"no clear difference: {plain}",
+        "no clear difference": f"no clear difference: {_guarded(each)}{plain}",
     }
     text = f"{heads[each.verdict]}, {chance(found.p)}"
     if len(whole.compared) > 1:
@@ -123,6 +123,16 @@ def words(each: Compared, whole: Comparison) -> str:
     if each.n_to_decide is not None:
         text += f"; about {each.n_to_decide:,} samples would decide"
     return text
+
+
+def _guarded(each: Compared) -> str:
+    """What keeps a difference from being clear where only a rare extreme sample could undo it."""
+    found, value = each.found, each.found.difference.value or 0.0
+    if not found.clear_but_for_guard(each.p_adjusted):
+        return ""
+    change = "loss" if value > 0 else "gain"
+    undone = f"a {change} of the full range in 1 of {found.cancelled_by_one_in:,} items would cancel it"
+    return f"{found.wins:,} up, {found.losses:,} down; {undone}; "
 
 
 def _within(each: Compared, whole: Comparison) -> str:

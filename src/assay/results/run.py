@@ -41,16 +41,13 @@ class ScorerReport:
 
 
 def invalid_count(detail: Mapping[str, Any] | None) -> int | None:
-    """The number of INVALID replies in the detail of a scorer: under `n_invalid`, or as `n` of `invalid`.
+    """The number of INVALID replies in the detail of a scorer; None where it does not count them.
 
     >>> invalid_count({"invalid": {"n": 3}}), invalid_count({}), invalid_count(None)
     (3, None, None)
     """
-    detail = detail or {}
-    count = detail.get("n_invalid", detail.get("invalid"))
-    if isinstance(count, Mapping):
-        count = count.get("n")
-    return count if isinstance(count, int) else None
+    counts = (detail or {}).get("invalid")
+    return int(counts["n"]) if isinstance(counts, Mapping) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

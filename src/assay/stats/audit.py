@@ -52,11 +52,13 @@ def mean_change(changes: npt.ArrayLike, clusters: Clusters = None, *, level: flo
     rose, fell = np.maximum(array, 0.0), np.maximum(-array, 0.0)
     ones = np.ones_like(array)
     up, down = (ratio(part, ones, clusters, level=level) for part in (rose, fell))
-    low = _below(up, down, _correlation(rose, fell, clusters))
-    high = -_below(down, up, _correlation(rose, fell, clusters))
     assert up.value is not None
     assert down.value is not None
     assert up.interval is not None
+    if up.interval.low is None:
+        return MetricValue(value=up.value - down.value, n=len(array), interval=up.interval)
+    low = _below(up, down, _correlation(rose, fell, clusters))
+    high = -_below(down, up, _correlation(rose, fell, clusters))
     interval = Interval(
         low=low, high=high, method=METHOD, level=level, clusters=up.interval.clusters, caveat=up.interval.caveat
     )

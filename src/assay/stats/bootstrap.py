@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from assay.stats.clusters import FloatArray, Units
+from assay.stats.clusters import ONE_CLUSTER, FloatArray, Units
 from assay.types import Interval
 
 DRAWS = 9_999
@@ -46,7 +46,8 @@ def bootstrap_t(found: Units, *, rng: np.random.Generator, level: float = 0.95, 
     residual, weight = even.column(0) - centre * even.column(1), even.column(1)
     spread = float(np.abs(residual).max(initial=0.0))
     if n < 2 or spread <= 1e-10 * float(np.abs(even.column(0)).max()):
-        why = "one value has no spread" if n < 2 else "all values are equal and the field has no declared range"
+        alone = ONE_CLUSTER if found.rows > 1 else "one value has no spread"
+        why = alone if n < 2 else "all values are equal and the field has no declared range"
         return Interval(low=None, high=None, method="bootstrap_t", level=level, clusters=found.clusters, caveat=why)
     # Measured in its own size, so that squares neither vanish nor overflow.
     residual = residual / spread
@@ -54,7 +55,7 @@ def bootstrap_t(found: Units, *, rng: np.random.Generator, level: float = 0.95, 
     if n < LEAST_UNITS:
         half = t_value(level, n - 1) * error * spread
         return _interval(found, centre - half, centre + half, level=level, method="t")
-    points = _condense(residual, weight, even.counts.astype(np.float64))
+    points = condense(residual, weight, even.counts.astype(np.float64))
     drawn = _studentised(points, n, error, rng, draws)
     below, above = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     return _interval(
@@ -73,8 +74,8 @@ def _interval(found: Units, low: float, high: float, *, level: float, method: st
     )
 
 
-def _condense(residual: FloatArray, weight: FloatArray, counts: FloatArray) -> FloatArray:
-    """Rows of (residual, weight, count), few enough to draw from quickly, of the same mean and variance."""
+def condense(residual: FloatArray, weight: FloatArray, counts: FloatArray) -> FloatArray:
+    """Rows of (residual, weight, count) with the same mean and variance, few enough to work with quickly."""
     order = np.lexsort((weight, residual))
     points = np.column_stack([residual, weight, counts])[order]
     if len(points) <= MOST_DISTINCT:

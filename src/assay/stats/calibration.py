@@ -1,9 +1,6 @@
 """A judge corrected by human labels: the judge reads everything, people some of it, and both count for what they are.
 
 Angelopoulos, A. N., Duchi, J. C. and Zrnic, T. (2023), PPI++: efficient prediction-powered inference.
-Rogan, W. J. and Gladen, B. (1978), Estimating prevalence from the results of a screening test, American Journal of
-Epidemiology 107. Donner, A. and Zou, G. Y. (2012), Closed-form confidence intervals for functions of the normal mean
-and standard deviation, Statistical Methods in Medical Research 21: bounds of a sum from bounds of its parts.
 """
 
 from __future__ import annotations
@@ -12,15 +9,18 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from assay.stats import interval
 from assay.stats.bootstrap import t_value
-from assay.stats.clusters import FEW_CLUSTERS, Clusters, FloatArray, cluster_sums
+from assay.stats.clusters import FEW_CLUSTERS, ONE_CLUSTER, Clusters, FloatArray, cluster_sums
 from assay.stats.interval import no_interval, ratio, wilson, z_value
+from assay.stats.rogan_gladen import rogan_gladen
 from assay.types import Interval, MetricValue
 
+METHOD = "wilson_beta"
 LEAST_LABELS = 2
+PSEUDO_LABELS = 0.75
+"""The mass of each of the two pseudo-labels that contradict the judge; chosen by simulation."""
 UNSEEN = 2.0
 """Labels that might have contradicted the judge and did not: with none seen, the judge is not yet known to be right."""
 
@@ -125,7 +125,7 @@ def calibrate(
     estimate = MetricValue(
         value=low + (high - low) * parts.estimate,
         n=n + len(found.rest),
-        interval=_stretched(parts.interval(level, bounded=bounds is not None), low, high),
+        interval=_stretched(_estimate_interval(unit, parts, level, bounded=bounds is not None), low, high),
     )
     return Calibrated(
         estimate=estimate,
@@ -137,6 +137,54 @@ def calibrate(
         labels_to_halve=parts.labels_to_halve(level),
         **_rates(unit, level),
     )
+
+
+def _estimate_interval(unit: LabelledScores, parts: _Parts, level: float, *, bounded: bool) -> Interval:
+    """The score interval or t; in a declared range its hull with a Beta interval that allows for unseen errors."""
+    score = parts.interval(level, bounded=bounded)
+    if not bounded or not len(unit.rest) or score.low is None or score.high is None:
+        return score
+    low, high = _beta_bounds(unit, parts, level)
+    return replace(score, low=min(score.low, low), high=max(score.high, high), method=METHOD)
+
+
+def _beta_bounds(unit: LabelledScores, parts: _Parts, level: float) -> tuple[float, float]:
+    """Quantiles of the Beta distribution that labels and pseudo-labels give.
+
+    The pseudo-labels contradict the judge, once each way, with a mass of 3/4 each. Weighted labels count as many as
+    they are worth (Kish), and so do clusters, whose pseudo-labels weigh sqrt(design effect / mean size) of a cluster.
+    """
+    from scipy.special import betaincinv, ndtr
+
+    weights, clusters = unit.weights, unit.clusters
+    left = (weights * (unit.labels - parts.trust * unit.judged - parts.left))[:, None]
+    per_unit = weights[:, None] if clusters is None else cluster_sums(weights[:, None], clusters)
+    n = float(per_unit.sum()) ** 2 / float((per_unit**2).sum())
+    mass, tail = PSEUDO_LABELS, (1 - level) / 2
+    if clusters is not None and parts.clustered:
+        of_rows, size = float((left**2).sum()), parts.n / parts.groups
+        effect = float((cluster_sums(left, clusters) ** 2).sum()) / of_rows if of_rows > 0 else size
+        # Clusters of copies are single labels, for which the normal quantile holds.
+        if effect < size * (1 - 1e-9):
+            mass *= math.sqrt(max(effect, 1.0) / size)
+            tail = float(ndtr(-t_value(level, parts.groups - 1)))
+    scale = n / float(weights.sum())
+    labels, judged = np.append(unit.labels, [1.0, 0.0]), np.append(unit.judged, [0.0, 1.0])
+    masses = np.append(weights * scale, [mass, mass])
+    trust = _slope(labels, judged, masses, share=parts.n * (1 + 2 * mass / n) / len(unit.rest))
+    residual = labels - trust * judged
+    total = float(masses.sum())
+    centre = float(masses @ residual) / total
+    apart = (masses * (residual - centre))[:-2, None]
+    summed = apart if clusters is None else cluster_sums(apart, clusters)
+    squares = float((summed**2).sum()) + mass * float(((residual[-2:] - centre) ** 2).sum())
+    mean, of_judge = mean_and_variance(trust * unit.rest, unit.rest_weights, unit.rest_clusters)
+    share, variance = mean + centre, squares / (total * (total + 1)) + of_judge
+    size = share * (1 - share) / variance - 1
+    if not 0 < share < 1 or size <= 0:
+        return 0.0, 1.0
+    low, high = (float(betaincinv(share * size, (1 - share) * size, chance)) for chance in (tail, 1 - tail))
+    return low, high
 
 
 def _labels_only(unit: LabelledScores, span: tuple[float, float], level: float, *, bounded: bool) -> MetricValue:
@@ -171,6 +219,7 @@ class _Parts:
     clustered: bool
     of_judge: float
     of_labels: float
+    left: float
 
     @classmethod
     def of(cls, found: LabelledScores, *, unseen: float) -> _Parts:
@@ -179,13 +228,14 @@ class _Parts:
         trust = _trust(found, weights) if n_rest else 0.0
         left = found.labels - trust * found.judged
         groups = n if found.clusters is None else len(np.unique(found.clusters))
-        estimate, of_labels = mean_and_variance(left, weights, found.clusters)
+        left_mean, of_labels = mean_and_variance(left, weights, found.clusters)
+        estimate = left_mean
         of_labels = max(of_labels, trust**2 * unseen / (groups * (groups - 1))) if groups > 1 else math.inf
         of_judge = 0.0
         if n_rest:
             mean, of_judge = mean_and_variance(trust * found.rest, rest_weights, found.rest_clusters)
             estimate += mean
-        return cls(estimate, trust, n, groups, groups < n, of_judge, of_labels)
+        return cls(estimate, trust, n, groups, groups < n, of_judge, of_labels, left_mean)
 
     @property
     def variance(self) -> float:
@@ -193,7 +243,7 @@ class _Parts:
 
     def interval(self, level: float, *, bounded: bool) -> Interval:
         if self.groups < 2:
-            return no_interval("all labels come from one cluster", level=level, method="t")
+            return no_interval(ONE_CLUSTER, level=level, method="t", clusters=self.groups if self.clustered else None)
         clusters = self.groups if self.clustered else None
         caveat = "few clusters" if self.clustered and self.groups < FEW_CLUSTERS else None
         if not bounded:
@@ -226,14 +276,18 @@ class _Parts:
 
 def _trust(found: LabelledScores, weights: FloatArray) -> float:
     """How much of the judge to use: the slope of labels on judgements, less what the judge's own noise costs."""
+    return _slope(found.labels, found.judged, weights, share=len(found.labels) / len(found.rest))
+
+
+def _slope(labels: FloatArray, judged: FloatArray, weights: FloatArray, *, share: float) -> float:
+    """The slope of labels on judgements between 0 and 1, shrunk by how many labels there are for each other sample."""
     total = weights.sum()
-    judged = found.judged - (weights @ found.judged) / total
-    labels = found.labels - (weights @ found.labels) / total
+    judged = judged - (weights @ judged) / total
+    labels = labels - (weights @ labels) / total
     spread = float(weights @ judged**2)
     if spread <= 0:
         return 0.0
-    slope = float(weights @ (judged * labels)) / spread
-    return min(max(slope / (1 + len(found.labels) / len(found.rest)), 0.0), 1.0)
+    return min(max(float(weights @ (judged * labels)) / spread / (1 + share), 0.0), 1.0)
 
 
 def mean_and_variance(values: FloatArray, weights: FloatArray, clusters: Clusters = None) -> tuple[float, float]:
@@ -261,46 +315,6 @@ def _rates(unit: LabelledScores, level: float) -> dict[str, MetricValue | None]:
     sensitivity = ratio(positive * unit.judged, positive, unit.clusters, level=level, undefined=why)
     specificity = ratio(negative * (1 - unit.judged), negative, unit.clusters, level=level, undefined=why)
     found: dict[str, MetricValue | None] = {"sensitivity": sensitivity, "specificity": specificity}
-    return {**found, "rogan_gladen": rogan_gladen(np.concatenate([unit.judged, unit.rest]), sensitivity, specificity)}
-
-
-def rogan_gladen(judged: npt.ArrayLike, sensitivity: MetricValue, specificity: MetricValue) -> MetricValue:
-    """The share of yes that a judge with these rates must have seen; only if it surely beats guessing.
-
-    >>> hits = np.array([1.0] * 90 + [0.0] * 10)
-    >>> rate = ratio(hits, np.ones(100))
-    >>> round(rogan_gladen(np.array([1.0] * 50 + [0.0] * 50), rate, rate).value, 3)
-    0.5
-    """
-    said = np.asarray(judged, dtype=np.float64)
-    share, n = float(said.mean()), len(said)
-    least = _least_skill(sensitivity, specificity)
-    if least is None or least <= 0 or sensitivity.value is None or specificity.value is None:
-        why = "sensitivity + specificity - 1 may be 0 or less: the judge may be guessing"
-        return MetricValue(value=None, n=n, reason=why)
-    skill = sensitivity.value + specificity.value - 1
-    value = min(max((share + specificity.value - 1) / skill, 0.0), 1.0)
-    noise = share * (1 - share) / n
-    noise += value**2 * _error(sensitivity) + (1 - value) ** 2 * _error(specificity)
-    level = sensitivity.interval.level if sensitivity.interval is not None else 0.95
-    if not 0 < value < 1 or noise <= 0:
-        return MetricValue(value=value, n=n, interval=no_interval("the estimate lies at the end", level=level))
-    size = value * (1 - value) * skill**2 / noise
-    low, high = wilson(value * size, size, level)
-    bounds = Interval(low=float(low), high=float(high), method="rogan_gladen", level=level, n_effective=size)
-    return MetricValue(value=value, n=n, interval=bounds)
-
-
-def _least_skill(sensitivity: MetricValue, specificity: MetricValue) -> float | None:
-    """The lower bound of sensitivity + specificity - 1, from the bounds of its parts."""
-    rates = (sensitivity, specificity)
-    if any(rate.value is None or rate.interval is None or rate.interval.low is None for rate in rates):
-        return None
-    gaps = [rate.value - rate.interval.low for rate in rates]  # type: ignore[operator, union-attr]
-    return sensitivity.value + specificity.value - 1 - math.hypot(*gaps)  # type: ignore[operator]
-
-
-def _error(rate: MetricValue) -> float:
-    assert rate.value is not None
-    size = rate.interval.n_effective if rate.interval is not None else None
-    return rate.value * (1 - rate.value) / (size or rate.n)
+    judged = np.concatenate([unit.judged, unit.rest])
+    share = ratio(judged, np.ones_like(judged), unit.all_clusters, level=level)
+    return {**found, "rogan_gladen": rogan_gladen(share, sensitivity, specificity)}

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.stats.clusters import Clusters, Counts, FloatArray, IntArray
-from assay.stats.interval import f1, ratio
+from assay.stats.interval import f1, rate, ratio
 from assay.types import MetricValue
 
 
@@ -101,7 +101,7 @@ def one_class(pairs: Pairs, code: int, *, level: float = 0.95) -> tuple[MetricVa
     miss = (truth & ~predicted).astype(np.float64)
 
     def share(whole: FloatArray, undefined: str) -> MetricValue:
-        return ratio(hit, whole, pairs.clusters, counts=pairs.counts, level=level, undefined=undefined)
+        return rate(hit, whole, pairs.clusters, counts=pairs.counts, level=level, undefined=undefined)
 
     return (
         share(hit + false_alarm, "it was never predicted (TP + FP = 0)"),

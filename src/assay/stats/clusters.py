@@ -18,6 +18,7 @@ Clusters = npt.NDArray[np.integer] | None
 Counts = IntArray | None
 
 FEW_CLUSTERS = 10
+ONE_CLUSTER = "no interval can be computed: all values come from one cluster"
 # Sums that differ by rounding only must count as equal, or copying rows would change the random stream.
 DIGITS = 12
 

@@ -14,8 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.stats.bootstrap import bootstrap_t, t_value
-from assay.stats.clusters import Clusters, Counts, FloatArray, Units, units
+from assay.stats.clusters import ONE_CLUSTER, Clusters, Counts, FloatArray, Units, units
+from assay.stats.guarded import CAVEAT, METHOD, guarded_bounds, mostly_one_value, pseudo_size
 from assay.types import Interval, MetricValue
+
+FEW_IN_DENOMINATOR = 10
 
 
 def z_value(level: float) -> float:
@@ -27,9 +30,9 @@ def z_value(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
-def no_interval(why: str, *, level: float = 0.95, method: str = "none") -> Interval:
+def no_interval(why: str, *, level: float = 0.95, method: str = "none", clusters: int | None = None) -> Interval:
     """An interval that cannot be had, with the reason in its caveat."""
-    return Interval(low=None, high=None, method=method, level=level, caveat=why)
+    return Interval(low=None, high=None, method=method, level=level, clusters=clusters, caveat=why)
 
 
 def wilson(
@@ -80,9 +83,48 @@ def ratio(
     return MetricValue(value=found.total(0) / total, n=n, interval=interval)
 
 
+def rate(
+    part: npt.ArrayLike,
+    whole: npt.ArrayLike,
+    clusters: Clusters = None,
+    *,
+    counts: Counts = None,
+    level: float = 0.95,
+    undefined: str = "there is nothing to divide by",
+) -> MetricValue:
+    """Precision or recall: a ratio whose interval is widened where fewer than 10 stand in the denominator.
+
+    How many those are is luck, too, and Wilson's interval then covers too little near the ends. It is joined with the
+    quantiles of Beta(k, n - k + 1/2) below and of Beta(k + 1/2, n - k) above. Clusters, and documents with several
+    counts, count as one each, and n is the effective size.
+
+    >>> value = rate([1, 1, 1, 0], [1, 1, 1, 1])
+    >>> value.interval.method, round(value.interval.low, 3), round(value.interval.high, 3)
+    ('wilson_beta', 0.233, 0.993)
+    """
+    from scipy.special import betaincinv
+
+    value = ratio(part, whole, clusters, counts=counts, level=level, undefined=undefined)
+    score = value.interval
+    if value.value is None or score is None or score.low is None or score.high is None:
+        return value
+    found = units(whole, clusters=clusters, counts=counts)
+    if found.keep(found.column(0) > 0).n >= FEW_IN_DENOMINATOR or score.n_effective is None:
+        return value
+    n = score.n_effective
+    k, tail = value.value * n, (1 - level) / 2
+    low = float(betaincinv(k, n - k + 0.5, tail)) if k > 0 else 0.0
+    high = float(betaincinv(k + 0.5, n - k, 1 - tail)) if k < n else 1.0
+    hull = replace(score, low=min(score.low, low), high=max(score.high, high), method="wilson_beta")
+    return replace(value, interval=hull)
+
+
 def score_interval(found: Units, level: float) -> Interval:
     """The score interval of sum(a) / sum(w) over units with the sums (a, w), on the effective size."""
     used = found.keep(found.column(1) > 0)
+    # One cluster of several rows, or of several counts, says nothing of how clusters differ.
+    if used.n == 1 and (found.clusters == 1 or used.total(1) > 1):
+        return no_interval(ONE_CLUSTER, level=level, method="wilson_effective", clusters=found.clusters)
     size, c, method = _effective(used, level)
     share = used.total(0) / used.total(1)
     low, high = wilson(share * size, size, c=c)
@@ -151,9 +193,12 @@ def mean(
 ) -> MetricValue:
     """The mean, with the score interval if the values lie in declared bounds or are all 0 or 1, else bootstrap-t.
 
-    >>> value = mean([0.5, 1.0, 1.0, 1.0], rng=np.random.default_rng(1), bounds=(0, 1))
-    >>> value.value, value.interval.method
-    (0.875, 'wilson_effective')
+    Where at least half of the values in declared bounds are equal and not all lie at the ends, the interval is widened
+    to guard against rare extreme values.
+
+    >>> value = mean([0.5, 0.9, 0.7, 1.0], rng=np.random.default_rng(1), bounds=(0, 1))
+    >>> round(value.value, 3), value.interval.method
+    (0.775, 'wilson_effective')
     """
     array = np.asarray(values, dtype=np.float64)
     if not array.size:
@@ -163,7 +208,10 @@ def mean(
     if bounds is None or not _inside(array, bounds):
         binary = bool(np.all((array == 0) | (array == 1)))
         bounds = (0.0, 1.0) if binary else None
-    interval = bootstrap_t(found, rng=rng, level=level) if bounds is None else _scaled(found, bounds, level)
+    if bounds is None:
+        interval = bootstrap_t(found, rng=rng, level=level)
+    else:
+        interval = _bounded(array, clusters, found, bounds, level)
     return MetricValue(value=estimate, n=found.rows, interval=_around(interval, estimate))
 
 
@@ -172,19 +220,29 @@ def _inside(array: FloatArray, bounds: tuple[float, float]) -> bool:
     return low < high and bool(low <= array.min() and array.max() <= high)
 
 
-def _scaled(found: Units, bounds: tuple[float, float], level: float) -> Interval:
-    low, high = bounds
-    width = high - low
+def _bounded(
+    array: FloatArray, clusters: Clusters, found: Units, bounds: tuple[float, float], level: float
+) -> Interval:
+    """The interval of a mean of values in declared bounds; it is guarded where at least half of them are equal."""
+    low, width = bounds[0], bounds[1] - bounds[0]
     part = np.clip((found.column(0) - low * found.column(1)) / width, 0, found.column(1))
-    scaled = Units(
-        sums=np.column_stack([part, found.column(1)]),
-        counts=found.counts,
-        rows=found.rows,
-    )
+    scaled = Units(sums=np.column_stack([part, found.column(1)]), counts=found.counts, rows=found.rows)
     interval = score_interval(scaled, level)
-    assert interval.low is not None
-    assert interval.high is not None
-    return replace(interval, low=low + width * interval.low, high=low + width * interval.high)
+    at_ends = bool(np.all((array == low) | (array == bounds[1])))
+    if not at_ends and mostly_one_value(array, found):
+        interval = _guarded(interval, scaled, *pseudo_size((array - low) / width, clusters, scaled))
+    ends = [None if bound is None else low + width * bound for bound in (interval.low, interval.high)]
+    return replace(interval, low=ends[0], high=ends[1])
+
+
+def _guarded(score: Interval, scaled: Units, size: float, independent: bool) -> Interval:
+    """The hull of the score interval and the bounds that allow for a rare extreme value."""
+    if score.low is None or score.high is None:
+        return score
+    c = z_value(score.level) if independent else t_value(score.level, scaled.n - 1)
+    low, high = guarded_bounds(scaled, size=size, c=c)
+    caveat = "; ".join(part for part in (score.caveat, CAVEAT) if part)
+    return replace(score, low=min(low, score.low), high=max(high, score.high), method=METHOD, caveat=caveat)
 
 
 def _around(interval: Interval, estimate: float) -> Interval:

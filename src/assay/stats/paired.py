@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.stats.bootstrap import t_value
-from assay.stats.clusters import Clusters, FloatArray, Units, units
+from assay.stats.clusters import ONE_CLUSTER, Clusters, FloatArray, Units, units
+from assay.stats.guarded import CAVEAT, METHOD, guarded_bounds, pseudo_size
 from assay.stats.interval import no_interval, z_value
 from assay.stats.power import Design, items_needed
 from assay.types import Interval, MetricValue
@@ -36,6 +37,8 @@ class Paired:
 
     `narrow` is the interval that shows equivalence: of 90 % where the other is of 95 %. `share_squared` is the mean
     squared difference of an item, for 0/1 values the share that flipped; with clusters it counts what they cost.
+    `unguarded` is Student's interval where the other one allows for rare extreme differences, and `span` the width of
+    the declared range.
     """
 
     difference: MetricValue
@@ -46,11 +49,28 @@ class Paired:
     ties: int
     losses: int
     share_squared: float
+    unguarded: Interval | None = None
+    span: float | None = None
 
     @property
     def n(self) -> int:
         """The number of items that both have."""
         return self.wins + self.ties + self.losses
+
+    def clear_but_for_guard(self, p: float | None) -> bool:
+        """Whether Student's interval and p call the difference clear, and only the guarded interval does not."""
+        if self.unguarded is None or verdict(self, p) != "no clear difference":
+            return False
+        plain = replace(self, difference=replace(self.difference, interval=self.unguarded))
+        return verdict(plain, p) != "no clear difference"
+
+    @property
+    def cancelled_by_one_in(self) -> int | None:
+        """A change of the full range against the difference in one of so many items would bring it to 0."""
+        if not self.difference.value or not self.span:
+            return None
+        gain = abs(self.difference.value) / self.span
+        return math.floor((1 + gain) / gain + 1e-9)
 
 
 def paired(
@@ -66,7 +86,8 @@ def paired(
 
     0/1 values without clusters: exact McNemar and Tango's interval. Anything else: t on the cluster sums of the
     differences, and the share of sign flips that reach as far. `bounds` is the declared range of the values; it
-    gives a width to an interval where no item differs.
+    gives a width to an interval where no item differs, keeps it inside the possible range, and where at least half of
+    the items tie it guards the interval against rare extreme differences.
 
     >>> found = paired([0, 0, 1, 1, 0], [1, 1, 1, 0, 1], rng=np.random.default_rng(1))
     >>> found.difference.value, found.p, found.wins, found.losses
@@ -90,11 +111,14 @@ def paired(
         value = MetricValue(value=(won - lost) / found.n, n=n, interval=intervals[0])
         p, squared = mcnemar(won, lost), (won + lost) / found.n * (n / found.n)
         return _paired(value, intervals[1], p, "mcnemar_exact", (wins, n, losses), squared)
-    spread = _Spread.of(found, (0.0, 1.0) if binary else bounds)
-    value = MetricValue(value=spread.mean, n=n, interval=spread.interval(wide))
+    low, high = (0.0, 1.0) if binary else bounds or (0.0, 0.0)
+    spread = _Spread.of(found, high - low if high > low else None)
+    guard = _Guard.of(gap, clusters, found, spread)
+    value = MetricValue(value=spread.mean, n=n, interval=guard.hull(spread.interval(wide)))
     p, test = _flipped(found, spread, rng)
     squared = float(np.mean(gap**2)) if found.clusters is None else spread.mean**2 + n * (spread.variance or 0.0)
-    return _paired(value, spread.interval(narrow), p, test, (wins, n, losses), squared)
+    made = _paired(value, guard.hull(spread.interval(narrow)), p, test, (wins, n, losses), squared)
+    return replace(made, unguarded=spread.interval(wide) if guard.stands else None, span=spread.span)
 
 
 def _of_one_mind(found: Units) -> bool:
@@ -177,10 +201,10 @@ class _Spread:
     units: Units
     mean: float
     variance: float | None
-    span: tuple[float, float] | None
+    span: float | None
 
     @classmethod
-    def of(cls, found: Units, span: tuple[float, float] | None) -> _Spread:
+    def of(cls, found: Units, span: float | None) -> _Spread:
         mean = found.total(0) / found.total(1)
         residual = found.column(0) - mean * found.column(1)
         variance = None
@@ -192,16 +216,18 @@ class _Spread:
         """Student's; where all differ alike, what Tango's would be on the scale of the declared range."""
         found = self.units
         if found.n < 2:
-            return no_interval("all items come from one cluster", level=level, method="t")
+            return no_interval(ONE_CLUSTER, level=level, method="t", clusters=found.clusters)
         if self.variance is not None:
             half, method = t_value(level, found.n - 1) * math.sqrt(self.variance), "t"
         elif self.span is not None:
             z = z_value(level) ** 2
-            half, method = (self.span[1] - self.span[0]) * z / (found.n + z), "no_spread"
+            half, method = self.span * z / (found.n + z), "no_spread"
         else:
             why = "all items differ alike and the field has no declared range"
             return no_interval(why, level=level, method="t")
-        low, high = self.mean - half, self.mean + half
+        # No difference of two means is larger than the range of the values.
+        most = math.inf if self.span is None else max(self.span, abs(self.mean))
+        low, high = max(self.mean - half, -most), min(self.mean + half, most)
         clusters, caveat = found.clusters, found.caveat
         return Interval(low=low, high=high, method=method, level=level, clusters=clusters, caveat=caveat)
 
@@ -212,6 +238,43 @@ class _Spread:
         if self.variance is None:
             return 0.0 if self.mean else 1.0
         return 2 * float(stdtr(self.units.n - 1, -abs(self.mean) / math.sqrt(self.variance)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Guard:
+    """Widens intervals of differences of which at least half are 0; `scaled` is None where there is no guard."""
+
+    scaled: Units | None
+    span: float
+    size: float = 1.0
+    independent: bool = True
+
+    @classmethod
+    def of(cls, gap: FloatArray, clusters: Clusters, found: Units, spread: _Spread) -> _Guard:
+        span = spread.span or 0.0
+        ties = int((gap == 0).sum())
+        # Where nothing varies the interval comes from the range alone, and is wide enough.
+        if spread.variance is None or 2 * ties < len(gap) or float(np.abs(gap).max()) > span * (1 + 1e-9):
+            return cls(None, span)
+        part = np.clip((found.column(0) / span + found.column(1)) / 2, 0, found.column(1))
+        scaled = Units(sums=np.column_stack([part, found.column(1)]), counts=found.counts, rows=found.rows)
+        size, independent = pseudo_size((gap / span + 1) / 2, clusters, scaled)
+        return cls(scaled, span, size, independent)
+
+    @property
+    def stands(self) -> bool:
+        return self.scaled is not None
+
+    def hull(self, interval: Interval) -> Interval:
+        """The interval as it is, or widened to the bounds that allow for a rare extreme difference."""
+        if self.scaled is None or interval.low is None or interval.high is None:
+            return interval
+        level = interval.level
+        c = z_value(level) if self.independent else t_value(level, self.scaled.n - 1)
+        low, high = (self.span * (2 * bound - 1) for bound in guarded_bounds(self.scaled, size=self.size, c=c))
+        caveat = "; ".join(part for part in (interval.caveat, CAVEAT) if part)
+        low, high = min(low, interval.low), max(high, interval.high)
+        return replace(interval, low=low, high=high, method=METHOD, caveat=caveat)
 
 
 def _flipped(found: Units, spread: _Spread, rng: np.random.Generator) -> tuple[float, str]:

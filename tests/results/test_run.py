@@ -13,8 +13,6 @@ from assay.types import MetricResult, MetricValue
     [
         (None, None),
         ({}, None),
-        ({"n_invalid": 3}, 3),
-        ({"invalid": 0}, 0),
         ({"invalid": {"n": 4, "share": 0.1}}, 4),
         ({"invalid": {"share": 0.1}}, None),
     ],
@@ -39,7 +37,7 @@ def test_the_share_that_failed_is_of_all_answers():
         n_failed=3,
         n_excluded=2,
         metrics=(metric,),
-        detail={"n_invalid": 1},
+        detail={"invalid": {"n": 1}},
     )
     report = RunReport(
         run="r",

@@ -24,7 +24,8 @@ def gate_markdown(gate: Gate) -> str:
     lines = [f"### {word}: {plain(report.display_name or report.task)}{model}", ""]
     against = f" against run `{gate.baseline}`" if gate.baseline else ""
     failed = f", {report.n_failed:,} with failures" if report.n_failed else ""
-    lines += [f"Run `{report.run}`{against}: {counted(report.n_samples, 'sample')}{failed}.", ""]
+    state = "" if report.status == "completed" else f" (**{report.status}**)"
+    lines += [f"Run `{report.run}`{state}{against}: {counted(report.n_samples, 'sample')}{failed}.", ""]
     lines += ["| | rule | | n | failed | excluded | INVALID |", "|---|---|---|---:|---:|---:|---:|"]
     lines += [
         f"| {'✅' if check.passed else '❌'} | {plain(check.rule)} | {plain(reason_of(check))} | {_counts(check)} |"

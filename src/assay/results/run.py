@@ -47,7 +47,7 @@ def invalid_count(detail: Mapping[str, Any] | None) -> int | None:
     (3, None, None)
     """
     counts = (detail or {}).get("invalid")
-    return int(counts["n"]) if isinstance(counts, Mapping) else None
+    return counts.get("n") if isinstance(counts, Mapping) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

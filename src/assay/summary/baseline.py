@@ -14,6 +14,7 @@ from assay.registry import ScoredRun
 from assay.spec import LoadedMetric, LoadedScorer
 from assay.store import sample_rows as evidence
 from assay.summary.inputs import MetricInputs
+from assay.summary.trials import chance_over_trials, rule_of
 from assay.types import MetricResult
 
 
@@ -27,9 +28,18 @@ def with_baseline(
         result=result,
         metadata_fields=scorer.kind.metadata,
         distinct_metadata=partial(_distinct_metadata, basis, slot),
+        **_over_trials(basis, metric),
     )
     baseline = metric.kind.baseline(metric.settings, scored)
     return result if baseline is None else replace(result, detail={**result.detail, "baseline": baseline})
+
+
+def _over_trials(basis: MetricInputs, metric: LoadedMetric) -> dict[str, Any]:
+    """Which score a metric's field comes from, and what chance becomes when trials become one value."""
+    rule = rule_of(getattr(metric.settings, "field", ""), basis.trials)
+    if rule is None:
+        return {}
+    return {"score_field": rule.score_name, "chance_over_trials": chance_over_trials(rule, basis.trials)}
 
 
 def _distinct_metadata(basis: MetricInputs, slot: int) -> Iterator[tuple[Mapping[str, Any], int]]:

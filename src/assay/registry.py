@@ -205,12 +205,15 @@ class ScoredRun:
     """What a metric may read to say what its result must beat.
 
     `metadata_fields` are those that the scorer declares; `distinct_metadata` reads the metadata of the scores, each
-    distinct one with the number of samples that have it.
+    distinct one with the number of samples that have it. Where an aggregator made several trials one value,
+    `score_field` is the score it read, and `chance_over_trials` what the chance of success of one trial becomes.
     """
 
     result: MetricResult
     metadata_fields: Names
     distinct_metadata: Callable[[], Iterable[tuple[Mapping[str, Any], int]]]
+    score_field: str | None = None
+    chance_over_trials: Callable[[float], float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

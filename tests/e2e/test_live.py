@@ -190,7 +190,7 @@ def test_trials_ask_every_sample_several_times(live, loopback):
     assert document["n_samples"] == 6
     assert document["trials"] == 3
     metric = document["scorers"][0]["metrics"][0]
-    assert "unbiased" in metric["detail"]
+    assert "plug_in" in metric["detail"]
     rows = project.assay("samples", "--json").lines
     assert sorted((row["sample_id"], row["trial"]) for row in rows) == [(str(i), t) for i in range(6) for t in range(3)]
     shares = {}

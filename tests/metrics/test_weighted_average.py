@@ -48,3 +48,13 @@ def test_an_unknown_label_is_an_error_that_names_it(measure: Measure) -> None:
 def test_weights_are_numbers_and_at_least_one(weights: dict[str, Any], measure: Measure) -> None:
     with pytest.raises(ValueError, match="weights"):
         measure(RATING | {"weights": weights}, column("label", ["good"]))
+
+
+@pytest.mark.parametrize("weight", [0, 1, 0.5])
+def test_equal_weights_have_no_interval_that_pretends_to_know_something(measure: Measure, weight: float) -> None:
+    metric = {"type": "weighted_average", "field": "label", "weights": {"good": weight, "bad": weight}}
+    value = measure(metric, column("label", ["good", "good", "bad", "bad"])).values["label_weighted_average"]
+    assert (value.value, value.n) == (weight, 4)
+    assert value.interval is not None
+    assert (value.interval.low, value.interval.high) == (None, None)
+    assert value.interval.caveat == "all weights are equal: the value cannot vary"

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from assay.errors import SpecError
 from assay.spec.task import Trials
-from assay.summary.trials import aggregate, pass_at_k, pass_hat_k, ranges_of, unbiased_pass_at_k, unbiased_pass_hat_k
+from assay.summary.trials import (
+    aggregate,
+    chance_over_trials,
+    pass_at_k,
+    pass_hat_k,
+    ranges_of,
+    rule_of,
+    unbiased_pass_at_k,
+    unbiased_pass_hat_k,
+)
 
 
 def trials(**aggregators):
@@ -27,10 +36,10 @@ SCORES = [{"ok": 1.0}, {"ok": 0.0}, {"ok": 1.0}, {"ok": 0.0}, {"ok": 0.0}]
         ({"function": "mean"}, {"ok": 0.4}),
         ({"function": "min"}, {"ok": 0.0}),
         ({"function": "max", "score_name": "best"}, {"best": 1.0}),
-        ({"function": "pass@k", "k": 3}, {"ok": 0.784, "ok_unbiased": 0.9}),
-        ({"function": "pass^k", "k": 2, "score_name": "all"}, {"all": 0.16, "all_unbiased": 0.1}),
-        ({"function": "pass@k", "k": 6}, {"ok": 1 - 0.6**6, "ok_unbiased": None}),
-        ({"function": "pass^k", "k": 6}, {"ok": 0.4**6, "ok_unbiased": None}),
+        ({"function": "pass@k", "k": 3}, {"ok": 0.9, "ok_plug_in": 0.784}),
+        ({"function": "pass^k", "k": 2, "score_name": "all"}, {"all": 0.1, "all_plug_in": 0.16}),
+        ({"function": "pass@k", "k": 6}, {"ok": None, "ok_plug_in": 1 - 0.6**6}),
+        ({"function": "pass^k", "k": 6}, {"ok": None, "ok_plug_in": 0.4**6}),
     ],
 )
 def test_the_textbook_case_of_two_successes_in_five(rule, expected):
@@ -65,7 +74,7 @@ def test_without_a_rule_numbers_are_averaged_and_texts_are_left_out():
 
 
 def test_only_what_was_scored_counts():
-    assert aggregate([{"ok": 1.0}], trials(ok={"function": "pass@k", "k": 1})) == {"ok": 1.0, "ok_unbiased": 1.0}
+    assert aggregate([{"ok": 1.0}], trials(ok={"function": "pass@k", "k": 1})) == {"ok": 1.0, "ok_plug_in": 1.0}
     assert aggregate([], trials()) == {}
 
 
@@ -82,7 +91,7 @@ def test_what_pass_at_k_gives_is_a_share_and_other_aggregators_keep_the_range():
     )
     share = (0.0, 1.0)
     declared = {"ok": share, "grade": (1.0, 5.0)}
-    assert ranges_of(declared, rules) == {**declared, "some": share, "some_unbiased": share, "best": (1.0, 5.0)}
+    assert ranges_of(declared, rules) == {**declared, "some": share, "some_plug_in": share, "best": (1.0, 5.0)}
     assert ranges_of(declared, None) == declared
 
 
@@ -104,14 +113,81 @@ definition:
 """
 
 
-def test_the_unbiased_value_has_an_interval_between_0_and_1(project):
-    project.write("task.yaml", TASK)
-    project.write("data.jsonl", [{"question": f"Is it {n}?"} for n in range(4)])
+def run(project, task, *words):
+    project.write("task.yaml", task)
+    project.write("data.jsonl", [{"question": f"Is it {n}?", "kind": "ab"[n % 2]} for n in range(4)])
     project.write("replies.jsonl", [{"reply": word} for word in ("yes", "no", "no", "yes", "no", "yes", "no")])
-    said = project.assay("run", "task.yaml", "--model", "scripted/replies.jsonl", "--max-concurrency", "1", "--json")
+    said = project.assay(
+        "run", "task.yaml", "--model", "scripted/replies.jsonl", "--max-concurrency", "1", "--json", *words
+    )
     assert said.code == 0, said.err
-    values = said.json["scorers"][0]["metrics"][0]["values"]
-    unbiased = values["accuracy (unbiased)"]
-    assert unbiased["value"] > values["accuracy"]["value"]
-    assert unbiased["method"] == values["accuracy"]["method"] == "guarded"
-    assert 0 <= unbiased["low"] < unbiased["high"] <= 1
+    return said
+
+
+def test_the_unbiased_value_is_the_value_and_the_plug_in_a_detail(project):
+    task = TASK.replace("name: accuracy}", "name: accuracy, group_by: '{{ sample.kind }}'}")
+    said = run(project, task)
+    metric = said.json["scorers"][0]["metrics"][0]
+    assert list(metric["values"]) == ["accuracy"]
+    value, plug_in = metric["values"]["accuracy"], metric["detail"]["plug_in"]["accuracy"]
+    assert value["value"] > plug_in > 0
+    assert 0 <= value["low"] <= value["value"] <= value["high"] <= 1
+    groups = [group["accuracy"] for group in metric["groups"].values()]
+    assert sum(group["value"] for group in groups) / 2 == pytest.approx(value["value"])
+    run_id = said.json["run"]
+    gated = project.assay("gate", run_id, "--require", f"accuracy >= {(value['value'] + plug_in) / 2}")
+    assert gated.code == 0, gated.out
+    compared = project.assay("compare", run_id, run_id, "--json").json["comparisons"][0]
+    assert compared["before"]["value"] == pytest.approx(value["value"])
+
+
+def test_more_successes_than_trials_leave_the_value_undefined_with_the_reason(project):
+    said = run(project, TASK.replace("k: 2}", "k: 5}"))
+    value = said.json["scorers"][0]["metrics"][0]["values"]["accuracy"]
+    assert (value["value"], value["reason"]) == (None, "pass@5 needs at least 5 trials, and there are 4")
+    checked = project.assay("check", "task.yaml")
+    assert checked.code == 0, checked.err
+    said = " ".join((checked.out + checked.err).split())
+    assert "pass@5 needs at least 5 trials, and there are 4: it will be undefined" in said
+
+
+def test_several_aggregators_of_one_score_need_names_of_their_own(project):
+    one = "{score_name: is_correct, aggregator: {function: mean}}"
+    other = "{score_name: is_correct, aggregator: {function: 'pass^k', k: 2, NAMED}}"
+    rules = f"score_aggregators: [{one}, {other}]"
+    task = TASK.replace("score_aggregators: [{score_name: is_correct, aggregator: {function: pass@k, k: 2}}]", rules)
+    named = task.replace("NAMED", "score_name: always")
+    named = named.replace("metrics: [", "metrics: [{type: mean, field: always, name: reliable}, ")
+    metrics = run(project, named).json["scorers"][0]["metrics"]
+    values = {name: value["value"] for metric in metrics for name, value in metric["values"].items()}
+    assert values["reliable"] < values["accuracy"]
+    assert "noise" in metrics[1]["detail"]
+    assert "noise" not in metrics[0]["detail"]
+    project.write("task.yaml", task.replace(", NAMED", ""))
+    checked = project.assay("check", "task.yaml")
+    assert checked.code == 2
+    said = " ".join((checked.out + checked.err).split())
+    assert 'another aggregator gives "is_correct" already: name this one otherwise with aggregator.score_name' in said
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ({"function": "mean"}, 0.25),
+        ({"function": "pass@k", "k": 3}, 1 - 0.75**3),
+        ({"function": "pass^k", "k": 2}, 0.0625),
+        ({"function": "max"}, 1 - 0.75**5),
+        ({"function": "min"}, 0.25**5),
+    ],
+)
+def test_chance_over_trials_is_what_guessing_gives(rule, expected):
+    rules = trials(ok=rule)
+    assert chance_over_trials(rule_of("ok", rules), rules)(0.25) == pytest.approx(expected)
+
+
+def test_a_field_is_ruled_by_the_name_that_it_gets():
+    rules = trials(ok={"function": "pass@k", "k": 2, "score_name": "some"})
+    assert rule_of("some", rules).score_name == "ok"
+    assert rule_of("ok", rules) is None
+    assert rule_of("some", None) is None
+    assert chance_over_trials(None, rules)(0.25) == 0.25

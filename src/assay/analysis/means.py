@@ -13,10 +13,12 @@ from assay.prepare.describe import completed
 from assay.registry import MetricKind, PerSample, Registry
 from assay.results.rules import find_addresses, one_address
 from assay.spec.nearest import listing
+from assay.spec.task import Trials
 from assay.store import runs
 from assay.store.run_spec import StoredScorer
 from assay.store.runs import RunRecord
 from assay.store.store import Store
+from assay.summary.trials import ranges_of
 from assay.templates import columns_read
 
 Read = Callable[[Mapping[str, Any]], float | None]
@@ -62,7 +64,7 @@ def sample_means(store: Store, record: RunRecord, registry: Registry) -> dict[st
             name = names[0] if per_sample.value is None else per_sample.value
             if name in names:
                 address = f"{scorer.key}/{metric}/{name}"
-                means[address] = _sample_mean(address, scorer, per_sample, entry)
+                means[address] = _sample_mean(address, scorer, per_sample, entry, record.spec.trials)
     return means
 
 
@@ -88,8 +90,11 @@ def _addresses(store: Store, record: RunRecord) -> Iterator[str]:
         yield from (f"{scorer}/{metric}/{name}" for name in orjson.loads(document)["values"])
 
 
-def _sample_mean(address: str, scorer: StoredScorer, per_sample: PerSample, metric: Mapping[str, Any]) -> SampleMean:
-    bounds = scorer.ranges.get(per_sample.fields[0]) if per_sample.is_field else per_sample.bounds
+def _sample_mean(
+    address: str, scorer: StoredScorer, per_sample: PerSample, metric: Mapping[str, Any], trials: Trials | None
+) -> SampleMean:
+    ranges = ranges_of(scorer.ranges, trials)
+    bounds = ranges.get(per_sample.fields[0]) if per_sample.is_field else per_sample.bounds
     return SampleMean(
         address=address,
         scorer=scorer.key,

@@ -46,14 +46,14 @@ def per_sample(settings: Mean) -> PerSample:
 
 def baseline(settings: Mean, scored: ScoredRun) -> dict[str, Any] | None:
     """What guessing gives where the mean is the share of right choices; None for any other mean."""
-    if settings.field != CORRECT or not {CHOICES, TRUTH} <= set(scored.metadata_fields):
+    if (scored.score_field or settings.field) != CORRECT or not {CHOICES, TRUTH} <= set(scored.metadata_fields):
         return None
     choices: Counter[int] = Counter()
     truths: Counter[str] = Counter()
     for metadata, n in scored.distinct_metadata():
         choices[len(metadata[CHOICES])] += n
         truths[str(metadata[TRUTH])] += n
-    return baselines(choices, truths)
+    return baselines(choices, truths, chance_over_trials=scored.chance_over_trials)
 
 
 KIND = MetricKind(settings=Mean, compute=mean, per_sample=per_sample, baseline=baseline)

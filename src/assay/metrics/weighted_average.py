@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -44,6 +45,9 @@ def weighted_average(settings: WeightedAverage, table: Table, context: Context) 
         bounds=(min(settings.weights.values()), max(settings.weights.values())),
         level=context.level,
     )
+    if value.value is not None and len(set(settings.weights.values())) == 1:
+        # 0 and 1 would pass for shares, whose interval says where a share may lie; this number cannot move.
+        value = replace(value, interval=interval.no_interval("all weights are equal: the value cannot vary"))
     return MetricResult(values={name: value}, n_excluded=rows.n_excluded)
 
 

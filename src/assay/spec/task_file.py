@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ def task_of(document: Document, registry: Registry, given: Mapping[str, Any], re
             renamed = _renamed(task.definition.trials)
             scorers = load_scorers(node["scorers"], (*_DEFINITION, "scorers"), registry, parts, renamed)
         data = task_data(resolved.get("dataset"), (*_DEFINITION, "dataset"), registry, parts, reading, names)
-    notes = (*document.notes, *config.notes, *data.notes)
+    notes = (*document.notes, *config.notes, *data.notes, *_trial_notes(document, task.definition.trials))
     return LoadedTask(
         task=task,
         document=document,
@@ -83,7 +83,9 @@ def task_of(document: Document, registry: Registry, given: Mapping[str, Any], re
         evidence=evidence,
         config=config.values,
         resolved=_stored(document, resolved),
-        problems=_in_order([*document.problems, *checker.problems, *parts.problems]),
+        problems=_in_order(
+            [*document.problems, *checker.problems, *parts.problems, *_same_names(document, task.definition.trials)]
+        ),
         notes=notes,
         unresolved=_unresolved(resolved, config),
     )
@@ -97,6 +99,27 @@ def _renamed(trials: Trials | None) -> list[str]:
     """The names that the values of several trials get when they become one."""
     rules = [] if trials is None else trials.score_aggregators or []
     return [rule.aggregator.score_name for rule in rules if rule.aggregator.score_name is not None]
+
+
+def _same_names(document: Document, trials: Trials | None) -> Iterator[Problem]:
+    """A problem for every aggregator whose value would hide that of another; stored runs with such are still read."""
+    names: list[str] = []
+    for place, rule in enumerate(trials.score_aggregators or () if trials is not None else ()):
+        name = rule.aggregator.score_name or rule.score_name
+        if name in names:
+            message = f'another aggregator gives "{name}" already: name this one otherwise with aggregator.score_name'
+            yield document.problem(message, (*_DEFINITION, "trials", "score_aggregators", place))
+        names.append(name)
+
+
+def _trial_notes(document: Document, trials: Trials | None) -> Iterator[Problem]:
+    """A note for every pass@k or pass^k that has too few trials to be defined."""
+    for place, rule in enumerate(trials.score_aggregators or () if trials is not None else ()):
+        k = rule.aggregator.k
+        if trials is not None and k is not None and k > trials.num_trials:
+            function = rule.aggregator.function.replace("k", str(k))
+            message = f"{function} needs at least {k} trials, and there are {trials.num_trials}: it will be undefined"
+            yield document.problem(message, (*_DEFINITION, "trials", "score_aggregators", place))
 
 
 def _dataset_names(definition: Any) -> tuple[list[str], frozenset[str]]:

@@ -24,13 +24,11 @@ from assay.summary.baseline import with_baseline
 from assay.summary.inputs import MetricInputs
 from assay.summary.stored_metadata import stored_metadata
 from assay.summary.trial_noise import with_noise
-from assay.summary.trials import UNBIASED, aggregate, ranges_of
+from assay.summary.trials import PLUG_IN, aggregate, ranges_of, why_undefined
 from assay.templates import texts
 from assay.types import MetricResult, MetricValue, Rows
 
 _NOTHING: Mapping[str, Any] = {}
-WORTH_SHOWING = 0.01
-"""An unbiased value stands in the table when it differs from the plug-in one by more than this."""
 
 
 class _Kept:
@@ -63,11 +61,13 @@ def scorer_report(basis: MetricInputs, slot: int, scorer: LoadedScorer, *, n_fai
             reason = _text_in(basis, slot, error.field)
             result = undefined(metric.kind, metric.settings, context, n=table.n, reason=reason)
         else:
-            result = _with_unbiased(metric, table, result, seed=seed, address=address)
+            result = _with_plug_in(metric, table, result, basis.trials, seed=seed, address=address)
             result = _with_unlabelled(metric, result, unlabelled)
             # of several trials some may have failed and others not: no bound is worth its name then
             result = _with_bounds(result, metric, scorer, n_failed if basis.trials is None else 0)
-            result = with_noise(basis, slot, scorer, metric, with_baseline(scorer, metric, result, metadata))
+            result = with_noise(
+                basis, slot, scorer, metric, with_baseline(scorer, metric, result, metadata, basis.trials)
+            )
         shown = metric.settings.display_name
         reports.append(MetricReport(key=metric.key, type=metric.kind.name, result=result, display_name=shown))
     return ScorerReport(
@@ -134,27 +134,25 @@ def _with_bounds(result: MetricResult, metric: LoadedMetric, scorer: LoadedScore
     return replace(result, detail={**result.detail, "if_failed": bounds}) if bounds else result
 
 
-def _with_unbiased(
-    metric: LoadedMetric, table: Table, result: MetricResult, *, seed: int, address: str
+def _with_plug_in(
+    metric: LoadedMetric, table: Table, result: MetricResult, trials: Trials | None, *, seed: int, address: str
 ) -> MetricResult:
-    """The result with the unbiased twin of pass@k or pass^k in its details, and in sight where it matters."""
+    """The result of pass@k or pass^k with the plug-in value in its details, and the reason where k is too large."""
     field = getattr(metric.settings, "field", None)
-    if field is None or f"{field}{UNBIASED}" not in table.seen:
+    if field is None or f"{field}{PLUG_IN}" not in table.seen:
         return result
-    settings = metric.settings.model_copy(update={"field": f"{field}{UNBIASED}"})
-    twin = compute(metric.kind, settings, table, seed=seed, address=f"{address}{UNBIASED}")
-    values, beside = dict(result.values), {}
-    for (name, plain), unbiased in zip(result.values.items(), twin.values.values(), strict=True):
-        beside[name] = unbiased.value
-        if _differ(plain, unbiased):
-            values[f"{name} (unbiased)"] = unbiased
-    return replace(result, values=values, detail={**result.detail, "unbiased": beside})
-
-
-def _differ(plain: MetricValue, unbiased: MetricValue) -> bool:
-    if plain.value is None or unbiased.value is None:
-        return plain.value is not unbiased.value
-    return abs(plain.value - unbiased.value) > WORTH_SHOWING
+    settings = metric.settings.model_copy(update={"field": f"{field}{PLUG_IN}", "group_by": None})
+    plug_in = compute(metric.kind, settings, table, seed=seed, address=f"{address}{PLUG_IN}")
+    pairs = zip(result.values, plug_in.values.values(), strict=True)
+    detail = {**result.detail, "plug_in": {name: other.value for name, other in pairs}}
+    why = why_undefined(field, trials)
+    if why is None:
+        return replace(result, detail=detail)
+    values = {name: replace(value, reason=why) for name, value in result.values.items()}
+    groups = result.groups and {
+        name: {key: replace(value, reason=why) for key, value in group.items()} for name, group in result.groups.items()
+    }
+    return replace(result, values=values, groups=groups, detail=detail)
 
 
 def _with_unlabelled(metric: LoadedMetric, result: MetricResult, unlabelled: Mapping[str, int]) -> MetricResult:
@@ -173,7 +171,7 @@ def _table(basis: MetricInputs, slot: int, scorer: LoadedScorer) -> tuple[Table,
     specs = [metric.settings for metric in scorer.metrics]
     fields = {name for settings in specs for name in fields_of(settings).values()}
     if trials is not None:
-        fields |= {f"{name}{UNBIASED}" for name in fields}
+        fields |= {f"{name}{PLUG_IN}" for name in fields}
     labels = {label for settings in specs for label in labels_of(settings)}
     unlabelled = dict.fromkeys(labels, 0)
     whole = any(metric.kind.runs_code for metric in scorer.metrics)

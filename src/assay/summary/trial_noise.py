@@ -11,12 +11,12 @@ import orjson
 
 from assay.results.document import value_document
 from assay.spec import LoadedMetric, LoadedScorer
-from assay.spec.task import Trials
 from assay.stats.clusters import FloatArray
 from assay.stats.noise import noise_floor
 from assay.stats.random import generator
 from assay.store import sample_rows as evidence
 from assay.summary.inputs import MetricInputs
+from assay.summary.trials import rule_of
 from assay.types import MetricResult
 
 
@@ -30,9 +30,10 @@ def with_noise(
     trials, per_sample = basis.trials, metric.per_sample
     if trials is None or per_sample is None or not per_sample.is_field:
         return result
-    field = per_sample.fields[0]
-    if not _averaged(trials, field):
+    rule = rule_of(per_sample.fields[0], trials)
+    if rule is not None and rule.aggregator.function != "mean":
         return result
+    field = per_sample.fields[0] if rule is None else rule.score_name
     found = noise_floor(
         _table(basis, slot, field, trials.num_trials),
         rng=generator(basis.seed, f"{scorer.key}/{metric.key}/noise"),
@@ -43,12 +44,6 @@ def with_noise(
         "difference_by_luck": value_document(found.difference),
     }
     return replace(result, detail={**result.detail, "noise": detail})
-
-
-def _averaged(trials: Trials, field: str) -> bool:
-    """Do the trials of a sample become their mean?"""
-    rules = {rule.score_name: rule.aggregator.function for rule in trials.score_aggregators or ()}
-    return rules.get(field, "mean") == "mean"
 
 
 def _table(basis: MetricInputs, slot: int, field: str, times: int) -> FloatArray:

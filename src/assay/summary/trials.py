@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import comb
 from typing import Any
 
 from assay.errors import SpecError
-from assay.spec.task import Aggregator, Trials
+from assay.spec.task import Aggregator, ScoreAggregator, Trials
 
-UNBIASED = "_unbiased"
-"""Ends the name under which the unbiased value of pass@k and pass^k stands beside the plug-in one."""
+PLUG_IN = "_plug_in"
+"""Ends the name under which the plug-in value of pass@k and pass^k stands beside the unbiased one."""
 SHARE = (0.0, 1.0)
 Range = tuple[float, float]
 
@@ -23,17 +23,50 @@ def aggregate(scores: Sequence[Mapping[str, Any]], trials: Trials) -> dict[str, 
     {'is_correct': 0.5}
     """
     names = dict.fromkeys(name for score in scores for name in score)
-    rules = {rule.score_name: rule.aggregator for rule in trials.score_aggregators or ()}
+    rules: dict[str, list[Aggregator]] = {}
+    for rule in trials.score_aggregators or ():
+        rules.setdefault(rule.score_name, []).append(rule.aggregator)
     result: dict[str, float | None] = {}
     for name in names:
         values = [score[name] for score in scores if isinstance(score.get(name), int | float)]
         if not values:
             continue
-        if name in rules:
-            result |= _by_rule(name, values, rules[name])
-        else:
+        if name not in rules:
             result[name] = sum(values) / len(values)
+        for aggregator in rules.get(name, ()):
+            result |= _by_rule(name, values, aggregator)
     return result
+
+
+def rule_of(field: str, trials: Trials | None) -> ScoreAggregator | None:
+    """The rule that gives a field its value; None for the mean over trials of the score of that name."""
+    rules = trials.score_aggregators or () if trials is not None else ()
+    return next((rule for rule in rules if (rule.aggregator.score_name or rule.score_name) == field), None)
+
+
+def chance_over_trials(rule: ScoreAggregator | None, trials: Trials | None) -> Callable[[float], float]:
+    """What the chance of success of a single trial becomes under a rule.
+
+    >>> trials = Trials(num_trials=4, score_aggregators=[
+    ...     ScoreAggregator(score_name="ok", aggregator=Aggregator(function="pass@k", k=2))])
+    >>> chance_over_trials(trials.score_aggregators[0], trials)(0.25)
+    0.4375
+    """
+    if rule is None or trials is None or rule.aggregator.function == "mean":
+        return lambda chance: chance
+    times = rule.aggregator.k or trials.num_trials
+    if rule.aggregator.function in ("pass@k", "max"):
+        return lambda chance: 1 - (1 - chance) ** times
+    return lambda chance: float(chance**times)
+
+
+def why_undefined(field: str, trials: Trials | None) -> str | None:
+    """Why pass@k or pass^k has no value whatever the answers are: k is larger than the number of trials."""
+    rule = rule_of(field, trials)
+    if rule is None or trials is None or (rule.aggregator.k or 0) <= trials.num_trials:
+        return None
+    function = rule.aggregator.function.replace("k", str(rule.aggregator.k))
+    return f"{function} needs at least {rule.aggregator.k} trials, and there are {trials.num_trials}"
 
 
 def ranges_of(declared: Mapping[str, Range], trials: Trials | None) -> dict[str, Range]:
@@ -46,7 +79,7 @@ def ranges_of(declared: Mapping[str, Range], trials: Trials | None) -> dict[str,
     for rule in trials.score_aggregators or () if trials is not None else ():
         called = rule.aggregator.score_name or rule.score_name
         if rule.aggregator.k is not None:
-            ranges |= {called: SHARE, f"{called}{UNBIASED}": SHARE}
+            ranges |= {called: SHARE, f"{called}{PLUG_IN}": SHARE}
         elif rule.score_name in declared:
             ranges[called] = declared[rule.score_name]
     return ranges
@@ -65,8 +98,8 @@ def _by_rule(name: str, values: Sequence[float], rule: Aggregator) -> dict[str, 
     n, c = len(values), int(sum(values))
     some = rule.function == "pass@k"
     return {
-        called: pass_at_k(n, c, rule.k) if some else pass_hat_k(n, c, rule.k),
-        called + UNBIASED: unbiased_pass_at_k(n, c, rule.k) if some else unbiased_pass_hat_k(n, c, rule.k),
+        called: unbiased_pass_at_k(n, c, rule.k) if some else unbiased_pass_hat_k(n, c, rule.k),
+        called + PLUG_IN: pass_at_k(n, c, rule.k) if some else pass_hat_k(n, c, rule.k),
     }
 
 
@@ -89,7 +122,7 @@ def pass_hat_k(n: int, c: int, k: int) -> float:
 
 
 def unbiased_pass_at_k(n: int, c: int, k: int) -> float | None:
-    """The same without the plug-in's bias: the share of k-subsets of the trials with a success; None if n < k.
+    """The share of k-subsets of the trials with a success, which is pass@k without bias; None if n < k.
 
     >>> unbiased_pass_at_k(5, 2, 3)
     0.9
@@ -98,7 +131,7 @@ def unbiased_pass_at_k(n: int, c: int, k: int) -> float | None:
 
 
 def unbiased_pass_hat_k(n: int, c: int, k: int) -> float | None:
-    """The share of k-subsets of the trials that are all successes; None if n < k.
+    """The share of k-subsets of the trials that are all successes, which is pass^k without bias; None if n < k.
 
     >>> unbiased_pass_hat_k(5, 2, 3)
     0.0

@@ -79,6 +79,7 @@ def test_a_packed_file_and_an_empty_table_are_read(write):
         ('a,b\n1,2\n"x\ny",2,3\n', r"a\.csv:4:1: 3 values in this row; expected 2"),
         ("a,b\n1\n", r"a\.csv:2:1: 1 values in this row; expected 2"),
         ('a\n"never closed\n', "not valid CSV: unexpected end of data"),
+        ('a\nb\n"never\nclosed\n\nc\n', r"a\.csv:3:1: not valid CSV: .*a quote in the row that begins here"),
         ('a\n"x"y\n', r"a\.csv:2:1: not valid CSV"),
     ],
 )

@@ -307,7 +307,7 @@ def test_a_dataset_without_samples_is_an_error(project, data):
     project.write("task.yaml", YES_NO)
     outcome = project.assay("run", "task.yaml")
     assert outcome.code == 2
-    assert "no samples" in outcome.err
+    assert "the dataset data.jsonl has no samples" in outcome.err
 
 
 @pytest.mark.parametrize(

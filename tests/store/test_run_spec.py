@@ -224,3 +224,9 @@ def test_a_record_has_its_spec_as_a_value(tmp_path):
         assert (record.kind, record.task, record.seed, record.identity) == ("run", "capitals", 11, SPEC.identity())
     finally:
         store.close()
+
+
+def test_a_scorer_of_another_version_is_another_scorer():
+    first, raised = (StoredScorer(key="a", type="string_equals", code=code) for code in (None, "2"))
+    assert changed_settings(first, raised) == ["version"]
+    assert changed_settings(raised, raised) == []

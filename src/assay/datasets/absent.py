@@ -19,6 +19,7 @@ class AbsentSource(SourceSpec):
 
     model_config = ConfigDict(strict=True, extra="allow", frozen=True)
     instead: ClassVar[str] = ""
+    is_offered = False
 
     @model_validator(mode="before")
     @classmethod

@@ -57,9 +57,21 @@ def _header(path: Path, header: list[str] | None) -> list[str]:
     return header
 
 
+def _whole_rows(path: Path, reader: Any, done: int) -> Iterator[list[str]]:
+    """The rows of the reader; `done` is the last line before them. An error names the line where its row begins."""
+    try:
+        for row in reader:
+            done = reader.line_num
+            yield row
+    except csv.Error as error:
+        # a quote that is never closed takes in all lines below it: the reader stands at the end of the file
+        open_quote = "; a quote in the row that begins here is never closed" if "end of data" in str(error) else ""
+        raise refused(path, f"not valid CSV: {error}{open_quote}", done + 1) from error
+
+
 def _rows(path: Path, reader: Any, width: int) -> Table:
     rows, size = [], 0
-    for row in reader:
+    for row in _whole_rows(path, reader, reader.line_num):
         if len(row) != width:
             if not row:
                 continue  # a blank line

@@ -174,7 +174,9 @@ def inspect_loaded(
         if dataset is not None:
             rows = first_rows(dataset.kind, dataset.settings, dataset.folder, root=_jail(loaded, options))
             if not rows:
-                message = "the dataset has no samples" + (" after its filters" if dataset.settings.filters else "")
+                file = getattr(dataset.settings, "file_path", None)
+                message = f"the dataset{'' if file is None else f' {file}'} has no samples"
+                message += " after its filters" if dataset.settings.filters else ""
                 problems.append(problem_in(loaded.document.sources, message, dataset.place))
             problems += column_problems(loaded, rows)
     except SpecError as error:

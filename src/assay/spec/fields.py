@@ -100,6 +100,8 @@ class SourceSpec(Settings):
     """What every dataset source accepts; `filters` is checked by datasets/filters.py."""
 
     kind_sort: ClassVar[str] = "dataset source"
+    is_offered: ClassVar[bool] = True
+    """Whether errors name it among the sources to choose from."""
     type: str
     filters: list[Any] | None = None
     id_column: ColumnName | None = None

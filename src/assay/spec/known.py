@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from assay.registry import KindTable
@@ -35,9 +34,14 @@ def unavailable(sort: str, name: str) -> bool:
     return name in _FORMAT.get(sort, ())
 
 
+def offered(shelf: KindTable[Any]) -> list[str]:
+    """The types that a file may choose from, without those that only say what to do instead."""
+    return [name for name in sorted(shelf) if getattr(shelf[name].settings, "is_offered", True)]
+
+
 def no_such_type(shelf: KindTable[Any], name: str) -> tuple[str, str | None]:
     """What to say of a type that is not on the shelf, and the name that was probably meant."""
     if unavailable(shelf.sort, name):
         return f'the {shelf.sort} "{name}" is not available in this version', None
-    known: Iterable[str] = sorted(shelf)
-    return f'unknown {shelf.sort} type "{name}"; known: {listing(known, most=40)}', nearest(name, known)
+    message = f'unknown {shelf.sort} type "{name}"; known: {listing(offered(shelf), most=40)}'
+    return message, nearest(name, sorted(shelf))

@@ -9,7 +9,7 @@ from assay.registry import K, KindTable, Registry
 from assay.spec.bound import LoadedMetric, LoadedScorer, LoadedSolver
 from assay.spec.document import Steps
 from assay.spec.fields import MetricSpec, ScorerSpec, SolverSpec
-from assay.spec.known import no_such_type
+from assay.spec.known import no_such_type, offered
 from assay.spec.locate import Checker
 from assay.spec.messages import described
 from assay.spec.nearest import listing, nearest
@@ -47,7 +47,7 @@ def kind_named(shelf: KindTable[K], node: Any, steps: Steps, checker: Checker) -
     if isinstance(name, str) and name in shelf:
         return shelf[str(name)]
     if name is None:
-        known = listing(sorted(shelf), most=40)
+        known = listing(offered(shelf), most=40)
         near = nearest("type", [field for field in node if field not in ("key", "metrics")])
         if near is not None and "type" not in node:
             checker.report(f'unknown field "{near}" in the {shelf.sort}', (*steps, near), "type", key=True)

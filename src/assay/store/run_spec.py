@@ -209,7 +209,8 @@ def changed_settings(before: StoredScorer, after: StoredScorer) -> list[str]:
     """The settings in which two scorers of one key differ; names that people read and metrics do not count."""
     sides = []
     for scorer in (before, after):
-        settings = {"type": scorer.type, **scorer.settings}
+        # a raised version gives other scores for the same settings
+        settings = {"type": scorer.type, **scorer.settings, "version": scorer.code}
         if scorer.rubrics:
             # the rubric itself, wherever the file found it
             settings["rubric"] = scorer.rubrics

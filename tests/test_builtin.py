@@ -81,4 +81,4 @@ def test_a_plug_in_that_breaks_is_named(project, tmp_path):
     project.write("task.yaml", TASK)
     outcome = project.assay("run", "task.yaml", PYTHONPATH=str(tmp_path))
     assert outcome.code == 2
-    assert 'the plug-in "loud" (loud:register) could not be loaded: no luck' in outcome.err
+    assert 'the plug-in "loud" (loud:register) could not be loaded: RuntimeError: no luck' in outcome.err

@@ -45,14 +45,21 @@ def add_plugins(known: Registry) -> None:
             plugin = point.load()
             code = None if point.dist is None else installed_digest(point.dist)
             _take(known, plugin, code or source_digest(sys.modules[point.module]))
-        except Exception as error:
-            raise SpecError(f'the plug-in "{point.name}" ({point.value}) could not be loaded: {error}') from error
+        except (Exception, SystemExit) as error:
+            raise SpecError(
+                f'the plug-in "{point.name}" ({point.value}) could not be loaded: {_cause(error)}'
+            ) from error
     for name in filter(None, os.environ.get(NAMED, "").split(",")):
         try:
             module = _imported(name)
             _take(known, module, source_digest(module))
-        except Exception as error:
-            raise SpecError(f'the plug-in "{name}" could not be loaded: {error}') from error
+        except (Exception, SystemExit) as error:
+            raise SpecError(f'the plug-in "{name}" could not be loaded: {_cause(error)}') from error
+
+
+def _cause(error: BaseException) -> str:
+    """What a plug-in raised: a SpecError speaks for itself, anything else with its type."""
+    return str(error) if isinstance(error, SpecError | ImportError) else f"{type(error).__name__}: {error}"
 
 
 def _imported(name: str) -> ModuleType:

@@ -72,7 +72,7 @@ def test_without_pyarrow_the_message_holds_the_command(run, recorded, monkeypatc
 def test_an_ending_that_says_no_format_is_refused(run, name):
     said = run("export", "--to", name)
     assert said.code == 2
-    assert ".jsonl, .csv, .parquet" in said.err
+    assert ".jsonl or .csv or .parquet" in said.err
 
 
 def test_a_folder_that_cannot_be_written_is_told(run):

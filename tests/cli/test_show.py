@@ -77,7 +77,7 @@ def test_a_run_can_be_cited(cli, recorded):
         'evaluated on the task "Yes or no" over 4 samples of data.jsonl (SHA-256 ',
         "with seed 0 and assay ",
         "Accuracy: 0.667 (95% CI 0.208 to 0.939, wilson, n = 3).",
-        "1 sample failed (missing_field 1) and are not part of these values.",
+        "1 sample failed (missing_field 1); failures are not part of these values.",
         "Run ",
         ' "v2", ',
     ):

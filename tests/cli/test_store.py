@@ -69,7 +69,7 @@ def test_reading_an_older_store_names_the_command_that_migrates_it(cli, older, n
     assert (said.code, said.out) == (3, "")
     assert said.err == (
         f"the store {older} has the older schema 0001, and this assay reads {SCHEMA_VERSION}: "
-        "`assay store migrate` backs it up and brings it up to date\n"
+        f"`assay store migrate --store {older}` backs it up and brings it up to date\n"
     )
     assert files(older.parent) == before
 
@@ -160,7 +160,7 @@ def test_info_reads_an_older_store_as_it_is(cli, older):
     before = files(older.parent)
     said = cli("store", "info")
     assert said.code == 0
-    assert f"0001 (older than {SCHEMA_VERSION}: `assay store migrate` brings it up to date)" in said.out
+    assert f"0001 (older than {SCHEMA_VERSION}: `assay store migrate --store " in said.out
     assert "calls" not in said.out, "the first schema had no such table"
     assert cli("store", "info", "--json").json["up_to_date"] is False
     assert files(older.parent) == before

@@ -38,7 +38,7 @@ def test_an_older_store_is_not_read_but_the_command_named(older_store, snapshot,
     with pytest.raises(StoreError) as raised:
         open_for_reading(str(path))
     assert f"older schema {version}" in str(raised.value)
-    assert "`assay store migrate`" in str(raised.value)
+    assert "`assay store migrate --store " in str(raised.value)
     assert "\n" not in str(raised.value)
     assert raised.value.exit_code == 3
     assert snapshot(path.parent) == before

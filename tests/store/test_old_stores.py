@@ -118,6 +118,9 @@ def _is_expected(line, store):
     # one of the eight samples failed: a gate of 0.1 passed over it
     if store == "run" and line == "/checks/2/passed: False was True":
         return True
+    # pass@k is the unbiased value now
+    if store == "rescore" and ("/comparisons/" in line or "/scorers/" in line):
+        return True
     graded = ("grade", "looks", "audit", "import", "outage")
     # two graded runs whose panels differ are noted as such, too
     return store in graded and line.startswith(("/comparisons/", "/notes: ['rubric is not the same scorer"))

@@ -176,8 +176,9 @@ def _sameness(
             one, other = before.scorer(key), after.scorer(key)
             changed = changed_settings(one, other) if one is not None and other is not None else []
             if changed:
+                verb = "differs" if len(changed) == 1 else "differ"
                 yield (
-                    f"{key} is not the same scorer in {names[0]} and {name}: {listing(changed)} differs; what changed "
+                    f"{key} is not the same scorer in {names[0]} and {name}: {listing(changed)} {verb}; what changed "
                     "may be the scorer and not the answers"
                 )
 

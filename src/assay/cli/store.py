@@ -72,7 +72,7 @@ def _lines(facts: StoreInfo) -> list[tuple[str, str]]:
 
     about = {
         "up to date": "up to date",
-        "older": f"older than {SCHEMA_VERSION}: `assay store migrate` brings it up to date",
+        "older": f"older than {SCHEMA_VERSION}: `assay store migrate --store {facts.path}` brings it up to date",
         "newer": f"newer than {SCHEMA_VERSION}, which this assay knows: upgrade assay",
     }
     unpriced = f", without {counted(facts.unpriced_calls, 'call')} of unknown price" if facts.unpriced_calls else ""

@@ -30,7 +30,7 @@ def export(store: Store, record: RunRecord, path: Path, *, force: bool = False) 
     """
     write = _WRITERS.get(path.suffix.lower())
     if write is None:
-        raise SpecError(f'"{path.name}" does not say its format: end it in {", ".join(_WRITERS)}')
+        raise SpecError(f'"{path.name}" does not say its format: end it in {" or ".join(_WRITERS)}')
     if not force and (path.exists() or path.is_symlink()):
         raise SpecError(f"{path} is there already: --force replaces it")
     try:

@@ -10,7 +10,7 @@ from assay.report.values import interval, remark
 from assay.results.agreement import PANEL, AgainstTruth, Between, CriterionAgreement, MetricsResult, Values
 from assay.results.document import value_document
 from assay.stats.human_ceiling import HumanCeiling
-from assay.text import clean
+from assay.text import clean, counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -277,4 +277,4 @@ def _add_counts(table: Table, judge: AgainstTruth, notes: _Notes) -> None:
             Text(notes.mark(WORST_BEST)),
         )
     if judge.n_failed:
-        table.add_row(Text(f"  {judge.n_failed:,} votes failed", style="yellow"))
+        table.add_row(Text(f"  {counted(judge.n_failed, 'vote')} failed", style="yellow"))

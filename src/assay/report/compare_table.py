@@ -12,7 +12,7 @@ from rich.text import Text
 from assay.report.compare import bracket, sides, words
 from assay.report.table import Trimmed
 from assay.results.comparison import Compared, Comparison, Flip, Part
-from assay.text import clean, number
+from assay.text import clean, counted, number
 
 IDS_SHOWN = 8
 PARTS_SHOWN = 30
@@ -24,7 +24,7 @@ def comparison_table(found: Comparison, *, flips: int = 5) -> RenderableType:
     parts: list[RenderableType] = [_heads(found)]
     for match in found.matching:
         shown = "".join(f"; {_ids(what, ids)}" for what, ids in sides(match).items())
-        line = f"A and {match.letter} share {match.n_common:,} samples{shown}"
+        line = f"A and {match.letter} share {counted(match.n_common, 'sample')}{shown}"
         parts.append(Text(line, style="yellow" if shown else "dim"))
     for each in found.compared:
         parts.extend(_compared(each, found, flips))

@@ -111,7 +111,9 @@ def citation(record: RunRecord, report: RunReport) -> str:
     sentences += [f"{_capital(label)}: {_value(value)}" for label, value in headline(report)]
     if report.n_failed:
         kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(report.failures.items()))
-        sentences.append(f"{counted(report.n_failed, 'sample')} failed ({kinds}) and are not part of these values")
+        sentences.append(
+            f"{counted(report.n_failed, 'sample')} failed ({kinds}); failures are not part of these values"
+        )
     name = f' "{record.name}"' if record.name else ""
     sentences.append(
         f"Run {record.id}{name}, {_time(record.started_at)} to {_time(record.finished_at)} UTC, {_cost(report)}"

@@ -68,7 +68,7 @@ def rescore(
         raise SpecError(f"only one of run {record.id} and the task has a postprocessor: their rows are not the same")
     _refuse_changed_judges(loaded, record, before)
     _refuse_unknown_columns(loaded, store, record)
-    new = _new_run(loaded, record)
+    new = _new_run(loaded, record, before)
     spec = replace(new.spec, name=name, tags=tuple(tags), evaluation=None, specification=None)
     made = runs.start(store, replace(new, spec=spec))
     with store.begin() as connection:
@@ -86,16 +86,20 @@ def _refuse_kinds_without_answers(record: RunRecord) -> None:
         raise SpecError(f"run {record.id} generated a dataset: it has no answers that could be scored")
 
 
-def _new_run(loaded: LoadedTask, record: RunRecord) -> NewRun:
-    before = record.spec
+def _new_run(loaded: LoadedTask, record: RunRecord, before: RunSpec) -> NewRun:
+    carried = {scorer.key: before.scorer(scorer.key) for scorer in loaded.scorers if scorer.kind.asks_model}
     spec = replace(
-        before,
+        record.spec,
         version=VERSION,
         kind="rescore",
         task=loaded.task.key,
         display_name=loaded.task.display_name,
         definition=loaded.resolved.get("definition") or {},
-        scorers=stored_scorers(loaded),
+        # scores that are carried over were made by the code of then, whatever its version is today
+        scorers=tuple(
+            replace(scorer, code=old.code) if (old := carried.get(scorer.key)) is not None else scorer
+            for scorer in stored_scorers(loaded)
+        ),
         trials=loaded.task.definition.trials,
         actions=tuple(loaded.task.definition.actions),
         provenance=task_provenance(loaded, source_run=record.id),
@@ -116,7 +120,8 @@ def _score_all(loaded: LoadedTask, store: Store, record: RunRecord) -> None:
 
 def _refuse_changed_judges(loaded: LoadedTask, record: RunRecord, before: RunSpec) -> None:
     """A judge that is not as it was would have to be asked, which is not done here."""
-    changed = {change.key for change in scorer_changes(before, stored_scorers(loaded))}
+    changes = scorer_changes(before, stored_scorers(loaded))
+    changed = {change.key for change in changes if change.changed != _ONLY_VERSION}
     for scorer in loaded.scorers:
         if scorer.kind.asks_model and scorer.key in changed:
             message = f"{scorer.key} asks a model and is not as it was in run {record.id}: use `assay run`"
@@ -140,6 +145,10 @@ def _carry_judges_over(loaded: LoadedTask, store: Store, record: RunRecord, made
         source = (record.rows_of, keys.index(scorer.key) + 1)
         with store.begin() as connection:
             evidence.copy_scores(connection, source, (made.no, slot))
+
+
+_ONLY_VERSION = ("version",)
+"""The change of a scorer that is set as it was, but whose kind gives other scores by now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +175,15 @@ def _stale(before: RunSpec, loaded: LoadedTask) -> list[str]:
     """Which scorers are new or changed, and by what, and which are gone."""
     now = stored_scorers(loaded)
     changes = scorer_changes(before, now)
+    judges = {scorer.key for scorer in loaded.scorers if scorer.kind.asks_model}
+    older = [change for change in changes if change.key in judges and change.changed == _ONLY_VERSION]
+    changes = [change for change in changes if change not in older]
     reasons = [f"scored anew: {change.key}: new scorer" for change in changes if not change.changed]
     reasons += [f"scored anew: {c.key}: {', '.join(sorted(c.changed))} changed" for c in changes if c.changed]
+    reasons += [
+        f"carried over: {change.key}: scored by an earlier version of its scorer; `assay run` scores it anew, "
+        "from stored replies"
+        for change in older
+    ]
     keys = {scorer.key for scorer in now}
     return reasons + [f"no longer scored: {key}" for key in before.scorer_keys if key not in keys]

@@ -109,7 +109,7 @@ def open_for_reading(location: str) -> Store:
         if version < schema.SCHEMA_VERSION:
             raise StoreError(
                 f"the store {location} has the older schema {version}, and this assay reads {schema.SCHEMA_VERSION}: "
-                "`assay store migrate` backs it up and brings it up to date"
+                f"`assay store migrate --store {location}` backs it up and brings it up to date"
             )
         _refuse_newer(location, version)
         query = {**reading_query(path), "uri": "true"}

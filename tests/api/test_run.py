@@ -83,3 +83,9 @@ def test_an_option_like_no_other_lists_those_there_are():
 def test_one_tag_may_be_a_text():
     assert Options(tags="nightly").tags == ("nightly",)
     assert replace(Options(tags=["a", "b"]), limit=3).tags == ("a", "b")
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_below_one_is_refused(limit):
+    with pytest.raises(assay.SpecError, match=f"limit must be at least 1, not {limit}"):
+        assay.run("task.yaml", limit=limit)

@@ -45,3 +45,8 @@ def test_the_column_of_a_table_is_named_or_found(folder):
 def test_a_dataset_file_keeps_its_own(folder):
     (folder / "d.jsonl").write_text('{"submission": "one", "description": "first"}\n{"submission": "two"}\n')
     assert _read("d.jsonl") == [("first", "one"), ("2", "two")]
+
+
+def test_a_folder_that_is_not_there_is_named(three_scales):
+    with pytest.raises(SpecError, match="there is no file or folder nowhere"):
+        read_submissions(Path("nowhere"), three_scales)

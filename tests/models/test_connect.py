@@ -115,3 +115,8 @@ def test_the_key_of_a_model_is_its_name_in_small_letters_and_dashes(name, key):
 def test_every_known_model_is_found_by_its_key_again(provider):
     for name in known_models(provider):
         assert model_of_key(provider, model_key(name)) == name
+
+
+def test_what_is_neither_a_name_nor_a_function_is_no_model(tmp_path):
+    with pytest.raises(SpecError, match="such as openai/gpt-5-mini, or is a function; got 3"):
+        connect(3, root=tmp_path, environment={})

@@ -242,6 +242,8 @@ def _options(
     store: str | None,
     more: Mapping[str, Any],
 ) -> Options:
+    if limit is not None and limit < 1:
+        raise SpecError(f"limit must be at least 1, not {limit}")
     path = None if dataset is None else Path(dataset)
     return Options(dataset=path, config=config or {}, limit=limit, store=store, **more)
 

@@ -20,6 +20,8 @@ _COLUMNS = ("submission", "text", "output", "response", "answer", "reply")
 
 def read_submissions(path: Path, rubric: Rubric, *, column: str | None = None) -> RubricDataset:
     """The texts to grade by a rubric; a dataset file may bring prompts, references and rubrics of its own."""
+    if not path.exists():
+        raise SpecError(f"there is no file or folder {shown(path)}")
     if path.is_dir():
         return RubricDataset(rubric=rubric, items=_folder(path), name=path.name)
     if path.suffix.lower() in _TABLES and column != "submission":

@@ -37,6 +37,8 @@ def connect(
     if not isinstance(reference, str):
         from assay.models.python_function import connect_callable
 
+        if not callable(reference):
+            raise SpecError(f"a model is named by text, such as openai/gpt-5-mini, or is a function; got {reference!r}")
         return connect_callable(reference)
     if reference.lower().endswith(YAML):
         return connect(Path(reference), root=root, environment=environment, definitions=definitions)

@@ -14,7 +14,7 @@ import orjson
 
 from assay.errors import StoreError
 from assay.spec.task import Action, Trials
-from assay.types import MAX_FANOUT, Purpose
+from assay.types import Purpose
 from assay.version import __version__
 
 VERSION = 1
@@ -137,11 +137,6 @@ class RunSpec:
     def num_trials(self) -> int:
         """How often every sample is answered."""
         return 1 if self.trials is None else self.trials.num_trials
-
-    @property
-    def fan_out(self) -> int:
-        """How many rows one sample may become: 1 without a postprocessor."""
-        return MAX_FANOUT if self.fans_out else 1
 
     @property
     def answer_column(self) -> str | None:

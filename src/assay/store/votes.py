@@ -11,9 +11,8 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, select
 
-from assay.store.row_address import STEP, bounds
 from assay.store.schema import votes
-from assay.store.store import Store, insert_many
+from assay.store.store import insert_many
 
 VOTES = "votes"
 """The entry of a score's metadata that holds its votes."""
@@ -116,14 +115,6 @@ def _vote(row: Any) -> dict[str, Any]:
     vote |= {"reason": row.reason, "error": row.error, "weight": row.weight}
     vote |= {"reversed_order": reversed_order, "repeat": row.repeat}
     return {name: value for name, value in {**vote, **extra}.items() if value is not None or name in extra}
-
-
-def voted_criteria(store: Store, run_no: int, slot: int) -> list[str]:
-    """The criteria on which a scorer of a run has votes, by name; none for scorers without a panel."""
-    low, high = bounds(run_no)
-    of_slot = (votes.c.score_id >= low, votes.c.score_id < high, votes.c.score_id.op("&")(STEP - 1) == slot)
-    with store.connect() as connection:
-        return list(connection.execute(select(votes.c.criterion).where(*of_slot).distinct()).scalars())
 
 
 def has_votes(connection: Connection, low: int, high: int) -> bool:

@@ -201,6 +201,21 @@ class PerSample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PerSampleSums:
+    """How one sample enters a metric that is a function of sums over samples, such as F1 or kappa.
+
+    `read` takes the values and the metadata of a score and gives what the sample adds, or None when the sample is
+    excluded; `fields` are those that it reads. `compare` takes the name of a value and what the same samples add in two
+    runs, and gives a `stats.paired_sums.SumPair`. `shown` gives the number to show for one sample, if it has one.
+    """
+
+    fields: Names
+    read: Callable[[Mapping[str, Any]], Any | None]
+    compare: Callable[[str, Sequence[Any], Sequence[Any]], Any]
+    shown: Callable[[Any], float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredRun:
     """What a metric may read to say what its result must beat.
 
@@ -220,12 +235,14 @@ class ScoredRun:
 class MetricKind(BaseKind):
     """A metric; one with `per_sample` can be compared, gated, calibrated and planned sample by sample.
 
+    `sums` lets two runs be compared on values that are no means over samples.
     `baseline` gives what the metric must beat to be worth anything, such as the accuracy of guessing.
     """
 
     sort: ClassVar[str] = "metric"
     compute: MetricFunction
     per_sample: Callable[[Any], PerSample] | None = None
+    sums: Callable[[Any], PerSampleSums] | None = None
     baseline: Callable[[Any, ScoredRun], Mapping[str, Any] | None] | None = None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+import sklearn.metrics as sklearn_metrics
 
 import assay
 
@@ -325,13 +326,13 @@ definition:
 
 
 @pytest.mark.parametrize("command", [["compare", "A", "B"], ["gate", "B", "--baseline", "A"], ["power", "A", "B"]])
-def test_a_number_that_is_no_mean_is_said_to_be_there(runs, cli, command):
+def test_a_metric_that_cannot_be_compared_is_named_with_those_that_can(runs, cli, command):
     recorded = answers(20, lambda i: i % 2), answers(20, lambda i: i % 3)
     made = dict(zip("AB", runs(*recorded, task=CLASSES), strict=True))
     said = cli(*(made.get(word, word) for word in command), "--metric", "spread")
     assert said.code == 2
     words = " ".join(said.err.split())
-    assert '"spread" is there (string_equals/std_dev/spread), but not as a mean of one number a sample' in words
+    assert '"spread" exists (string_equals/std_dev/spread), but not in every run as a metric that can be' in words
     assert "string_equals/mean/accuracy" in words
 
 
@@ -364,3 +365,91 @@ def test_flipped_samples_are_shown_with_both_answers(runs, cli):
     assert [each["answers"] for each in document[-2:]] == [{"A": ["yes"], "B": ["no"]}, {"A": ["no"], "B": ["yes"]}]
     same = cli("compare", a, a, "--show-flips", "3")
     assert "no sample changed" in same.out
+
+
+MOVIES = """
+key: movies
+display_name: Movies
+definition:
+  dataset: {source: {type: local, file_path: a.jsonl}}
+  solver: {type: pass_through_solver, trace_column: output}
+  scorers:
+    - type: string_equals
+      ground_truth: "{{ sample.answer }}"
+      metrics:
+        - type: binary-classification
+          field_gt: answer_gt
+          field_pred: answer_pred
+          positive_answer: "yes"
+          negative_answer: "no"
+        - {type: cohens_kappa, field_gt: answer_gt, field_pred: answer_pred}
+        - {type: matthews_corrcoef, field_gt: answer_gt, field_pred: answer_pred}
+        - {type: multiclass-classification, field_gt: answer_gt, field_pred: answer_pred}
+"""
+
+
+def reviews(n, right):
+    """n questions, every third with the answer no; those whose number `right` accepts are answered right."""
+    other = {"yes": "no", "no": "yes"}
+    rows = [{"sample_id": f"q{i}", "question": f"Q{i}?", "answer": "no" if i % 3 == 0 else "yes"} for i in range(n)]
+    return [row | {"output": row["answer"] if right(i) else other[row["answer"]]} for i, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize(
+    ("metric", "oracle"),
+    [
+        ("f1_score", lambda gt, pred: sklearn_metrics.f1_score(gt, pred, pos_label="yes")),
+        (
+            "binary-classification/precision",
+            lambda gt, pred: sklearn_metrics.precision_score(gt, pred, pos_label="yes"),
+        ),
+        ("cohens_kappa", sklearn_metrics.cohen_kappa_score),
+        ("matthews_corrcoef", sklearn_metrics.matthews_corrcoef),
+        ("macro_f1", lambda gt, pred: sklearn_metrics.f1_score(gt, pred, average="macro")),
+        ("no_recall", lambda gt, pred: sklearn_metrics.recall_score(gt, pred, pos_label="no")),
+    ],
+)
+def test_metrics_that_are_no_means_are_compared_pair_by_pair(runs, cli, metric, oracle):
+    recorded = reviews(300, lambda i: i % 4), reviews(300, lambda i: i % 4 or i % 8 == 0)
+    a, b = runs(*recorded, task=MOVIES)
+    compared = cli("compare", a, b, "--metric", metric, "--json").json["comparisons"][0]
+    values = [oracle([row["answer"] for row in rows], [row["output"] for row in rows]) for rows in recorded]
+    assert compared["before"]["value"] == pytest.approx(values[0], abs=1e-12)
+    assert compared["after"]["value"] == pytest.approx(values[1], abs=1e-12)
+    assert compared["difference"]["value"] == pytest.approx(values[1] - values[0], abs=1e-12)
+    assert compared["difference"]["method"] == "bayesian_bootstrap"
+    assert (compared["verdict"], compared["test"]) == ("better", "swap_permutation")
+    assert compared["difference"]["low"] > 0
+    itself = cli("compare", a, a, "--metric", metric, "--json").json["comparisons"][0]
+    assert (itself["difference"]["value"], itself["p"], itself["verdict"]) == (0.0, 1.0, "no clear difference")
+
+
+def test_a_gate_bounds_the_drop_of_a_metric_that_is_no_mean(runs, cli):
+    a, b = runs(reviews(300, lambda i: i % 4 or i % 8 == 0), reviews(300, lambda i: i % 4), task=MOVIES)
+    dropped = cli("gate", b, "--baseline", a, "--max-drop", "0.05", "--metric", "cohens_kappa")
+    assert dropped.code == 1
+    assert cli("gate", a, "--baseline", b, "--max-drop", "0.05", "--metric", "cohens_kappa").code == 0
+
+
+def test_all_pairs_are_one_family_without_a_baseline(runs, cli):
+    recorded = [answers(200, lambda i, step=step: i % step) for step in (2, 3, 10)]
+    names = runs(*recorded)
+    comparison = cli("compare", *names, "--all-pairs", "--json")
+    pairs = [(each["against"], each["name"]) for each in comparison.json["comparisons"]]
+    assert pairs == [("A", "B"), ("A", "C"), ("B", "C")]
+    assert comparison.json["family"] == 3
+    alone = cli("compare", names[1], names[2], "--json").json["comparisons"][0]
+    in_family = comparison.json["comparisons"][2]
+    assert in_family["difference"]["value"] == alone["difference"]["value"]
+    assert in_family["p"] == alone["p"] <= in_family["p_adjusted"]
+    table = cli("compare", *reversed(names), "--all-pairs")
+    assert table.code == 0, "no run is the baseline, so none is worse than it"
+    assert "C is worse than B by" in flat(table)
+    assert cli("compare", *reversed(names)).code == 1
+
+
+def test_a_difference_beyond_the_margin_asks_for_samples_that_show_it(runs, cli):
+    a, b = runs(answers(5, lambda i: False), answers(5, lambda i: True))
+    compared = cli("compare", a, b, "--margin", "0.02", "--json").json["comparisons"][0]
+    assert compared["verdict"] == "undecided"
+    assert compared["n_to_decide"] is None or compared["n_to_decide"] < 50

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from string import ascii_uppercase
 
 import numpy as np
 import orjson
 
-from assay.analysis.means import SampleMean, answer_columns, one_mean, sample_means
+from assay.analysis.means import SampleMean, answer_columns, one_mean, sample_measures
 from assay.analysis.per_sample import RunSeries, Series, series_of
 from assay.analysis.sources import by_source, gaps, made_columns
 from assay.builtin import registry
@@ -25,7 +25,8 @@ from assay.stats import interval
 from assay.stats.clusters import FloatArray
 from assay.stats.interval import z_value
 from assay.stats.multiple import benjamini_hochberg, holm
-from assay.stats.paired import Paired, Verdict, items_to_decide, paired, verdict
+from assay.stats.paired import Paired, Verdict, items_to_decide, lies_outside, paired, verdict
+from assay.stats.paired_sums import PairedSums, paired_sums
 from assay.stats.random import generator
 from assay.store.decoder import read_samples
 from assay.store.run_spec import changed_settings
@@ -44,7 +45,8 @@ class CompareOptions:
     `metrics` are addresses or ends of them, all headline means when there are none; `ignored` columns may differ
     between the samples of two runs; `lower_is_better` names the numbers of which less is better. `worst_case` puts
     failed samples of the baseline at the high end of their declared range, those of the other runs at the low end.
-    `names` stand for the letters of the runs in notes.
+    `all_pairs` compares every run with every other one instead of with the first. `names` stand for the letters of the
+    runs in notes.
     """
 
     metrics: tuple[str, ...] = ()
@@ -53,6 +55,7 @@ class CompareOptions:
     margin: float | None = None
     level: float = 0.95
     worst_case: bool = False
+    all_pairs: bool = False
     names: tuple[str, ...] = tuple(ascii_uppercase)
 
 
@@ -64,12 +67,14 @@ def compare_runs(store: Store, records: Sequence[RunRecord], options: CompareOpt
         raise SpecError(f"at most {MOST_RUNS} runs can be compared at once")
     ignored = {*options.ignored, *(name for record in records for name in answer_columns(record))}
     measures, notes = _measures(store, records, options)
-    first, *rest = _read(store, records, measures, ignored, worst_case=options.worst_case)
-    _refuse_unknown(options.ignored, [first, *rest])
-    matching = tuple(_match(store, first, other, letter) for other, letter in zip(rest, _letters(1), strict=False))
+    read = _read(store, records, measures, ignored, worst_case=options.worst_case)
+    _refuse_unknown(options.ignored, read)
+    lettered = list(zip(ascii_uppercase, read, strict=False))
+    pairs = list(combinations(lettered, 2)) if options.all_pairs else [(lettered[0], other) for other in lettered[1:]]
+    matching = tuple(_match(store, first, other) for first, other in pairs)
     every = [
-        _one(first, other, address, found, options)
-        for other, found in zip(rest, matching, strict=True)
+        _one(first, other, address, match, options)
+        for ((_, first), (_, other)), match in zip(pairs, matching, strict=True)
         for address in measures[0]
     ]
     return Comparison(
@@ -83,12 +88,13 @@ def compare_runs(store: Store, records: Sequence[RunRecord], options: CompareOpt
                 config=record.spec.config,
                 settings=settings,
             )
-            for letter, record, settings in zip(_letters(0), records, differing(records), strict=False)
+            for letter, record, settings in zip(ascii_uppercase, records, differing(records), strict=False)
         ),
         matching=matching,
         compared=tuple(_decided(every, options)),
         level=options.level,
         margin=options.margin,
+        all_pairs=options.all_pairs,
         notes=tuple(dict.fromkeys(notes)),
     )
 
@@ -130,24 +136,24 @@ def _refuse_unknown(ignored: Sequence[str], read: Sequence[RunSeries]) -> None:
         raise SpecError(problems)
 
 
-def _letters(start: int) -> str:
-    return ascii_uppercase[start:]
-
-
 def _measures(
     store: Store, records: Sequence[RunRecord], options: CompareOptions
 ) -> tuple[list[dict[str, SampleMean]], list[str]]:
     """For every run the numbers that all of them have, and what is left out."""
     known = registry()
-    every = [sample_means(store, record, known) for record in records]
+    every = [sample_measures(store, record, known) for record in records]
+    if any(record.spec.fans_out for record in records):
+        # rows of an answer are summed over their sample, which says nothing of a confusion table
+        every = [{address: own for address, own in each.items() if own.sums is None} for each in every]
     common = [address for address in every[0] if all(address in other for other in every[1:])]
     if not common:
         there = "; ".join(f"{record.id} has {listing(own)}" for record, own in zip(records, every, strict=True))
-        raise SpecError(f"the runs have no mean of the same name to compare: {there}")
+        raise SpecError(f"the runs have no metric of the same name to compare: {there}")
     if options.metrics:
         wanted = [one_mean(store, records, common, name) for name in options.metrics]
     else:
-        wanted = [address for address in common if all(own[address].headline for own in every)] or common
+        headline = [address for address in common if all(own[address].headline for own in every)] or common
+        wanted = [address for address in headline if every[0][address].sums is None] or headline
     left_out = dict.fromkeys(address for own in every for address in own if address not in common)
     notes = [f"not in all runs, so not compared: {listing(left_out)}"] if left_out else []
     notes += [
@@ -155,9 +161,9 @@ def _measures(
         for one, other in pairwise(records)
         if one.task != other.task
     ]
-    notes += _sameness(
-        records, {own[address].scorer: None for own in every for address in wanted}, known, options.names
-    )
+    scorers = {own[address].scorer: None for own in every for address in wanted}
+    for start in range(len(records) - 1 if options.all_pairs else 1):
+        notes += _sameness(records[start:], scorers, known, options.names[start:])
     notes += [f"run {record.id} is partial: it may lack samples" for record in records if record.status == "partial"]
     return [{address: own[address] for address in dict.fromkeys(wanted)} for own in every], notes
 
@@ -204,12 +210,14 @@ def _live_digest(record: RunRecord) -> str | None:
     return None if answer_columns(record) else record.spec.dataset.sha256
 
 
-def _match(store: Store, first: RunSeries, other: RunSeries, letter: str) -> Matching:
+def _match(store: Store, baseline: tuple[str, RunSeries], compared: tuple[str, RunSeries]) -> Matching:
+    (against, first), (letter, other) = baseline, compared
     here, there = first.contents, other.contents
     both = [each for each in here if each in there]
     changed = tuple(each for each in both if here[each] != there[each])
     found = Matching(
         letter=letter,
+        against=against,
         n_common=len(both) - len(changed),
         only_before=tuple(each for each in here if each not in there),
         only_after=tuple(each for each in there if each not in here),
@@ -239,6 +247,7 @@ class _Found:
     """A comparison before the others are known; `shown` holds the numbers of the samples that both runs have."""
 
     letter: str
+    against: str
     address: str
     shown: tuple[Mapping[str, float], Mapping[str, float]]
     found: Paired
@@ -256,11 +265,13 @@ def _one(first: RunSeries, other: RunSeries, address: str, found: Matching, opti
     ids = [each for each in matched if each in before.values and each in after.values]
     differ = _Differ(first, before, after, options.level)
     labels = dict.fromkeys(before.groups[each] for each in ids if each in before.groups)
+    difference, numbers = differ.whole(ids)
     return _Found(
         letter=found.letter,
+        against=found.against,
         address=address,
         shown=(_each(before, ids), _each(after, ids)),
-        found=differ.of(ids),
+        found=difference,
         groups={
             label: differ.of([each for each in ids if before.groups.get(each) == label], label)
             for label in sorted(labels)
@@ -279,7 +290,7 @@ def _one(first: RunSeries, other: RunSeries, address: str, found: Matching, opti
             _counts(other, after, matched, filled=options.worst_case),
         ),
         range_known=before.measure.bounds is not None and after.measure.bounds is not None,
-        numbers=(differ.mean(before, ids), differ.mean(after, ids)),
+        numbers=numbers,
     )
 
 
@@ -304,6 +315,9 @@ def _counts(run: RunSeries, series: Series, matched: Sequence[str], *, filled: b
 
 def _each(series: Series, ids: Sequence[str]) -> dict[str, float]:
     """The number of each sample: the mean of its rows, where it has several."""
+    if series.measure.sums is not None:
+        numbers = {each: series.measure.sums.shown(series.values[each]) for each in ids}
+        return {each: number for each, number in numbers.items() if number is not None}
     return {each: series.values[each] / series.sizes.get(each, 1) for each in ids}
 
 
@@ -316,8 +330,26 @@ class _Differ:
     after: Series
     level: float
 
+    def whole(self, ids: Sequence[str]) -> tuple[Paired, tuple[MetricValue, MetricValue]]:
+        """The difference over these samples, and the number of either run over them."""
+        if self.before.measure.sums is not None and ids:
+            found = self.sums(ids)
+            return found.difference, (found.before, found.after)
+        return self.of(ids), (self.mean(self.before, ids), self.mean(self.after, ids))
+
+    def sums(self, ids: Sequence[str], part: str = "") -> PairedSums:
+        """The difference of two numbers that are functions of sums over these samples."""
+        measure = self.before.measure
+        assert measure.sums is not None
+        pair = measure.sums.compare(
+            measure.value, [self.before.values[each] for each in ids], [self.after.values[each] for each in ids]
+        )
+        return paired_sums(pair, self.first.clusters(ids, measure.address), rng=self._rng(part), level=self.level)
+
     def of(self, ids: Sequence[str], part: str = "") -> Paired:
         """The difference over these samples; samples of several rows count for all of them."""
+        if self.before.measure.sums is not None and ids:
+            return self.sums(ids, part).difference
         shown = [_each(side, ids) for side in (self.before, self.after)]
         if not self.before.sizes or len(ids) < 2:
             return self.values(shown[0], shown[1], ids, part)
@@ -375,6 +407,7 @@ def _compared(each: _Found, p: float | None, options: CompareOptions, lower: boo
     numbers = [*before.values(), *after.values()]
     return Compared(
         letter=each.letter,
+        against=each.against,
         address=each.address,
         before=each.numbers[0],
         after=each.numbers[1],
@@ -383,7 +416,9 @@ def _compared(each: _Found, p: float | None, options: CompareOptions, lower: boo
         verdict=_OPPOSITE.get(said, said) if lower else said,
         apart=_OPPOSITE.get(apart, apart) if lower else apart,
         n_to_decide=_to_decide(found, said, options),
-        flips=tuple(Flip(sample_id=e, before=before[e], after=after[e]) for e in before if before[e] != after[e]),
+        flips=tuple(
+            Flip(sample_id=e, before=before[e], after=after[e]) for e in before if e in after and before[e] != after[e]
+        ),
         failed_before=each.failed[0],
         failed_after=each.failed[1],
         counts_before=each.counts[0],
@@ -411,6 +446,8 @@ def _to_decide(found: Paired, said: Verdict, options: CompareOptions) -> int | N
         z = z_value(2 * options.level - 1) ** 2
         needed = int(np.ceil(z * (1 - options.margin) / options.margin)) if options.margin else None
     else:
-        size = value if options.margin is None else options.margin
+        # An interval that lies outside the margin leaves only the difference itself to be shown.
+        margin = options.margin
+        size = value if margin is None or lies_outside(found.narrow, margin) else margin
         needed = items_to_decide(found.share_squared, size, level=options.level)
     return needed if needed is not None and needed > found.n else None

@@ -10,7 +10,7 @@ import orjson
 
 from assay.errors import SpecError
 from assay.prepare.describe import completed
-from assay.registry import MetricKind, PerSample, Registry
+from assay.registry import MetricKind, PerSample, PerSampleSums, Registry
 from assay.results.rules import find_addresses, one_address
 from assay.spec.nearest import listing
 from assay.spec.task import Trials
@@ -21,13 +21,16 @@ from assay.store.store import Store
 from assay.summary.trials import ranges_of
 from assay.templates import columns_read
 
-Read = Callable[[Mapping[str, Any]], float | None]
-"""A sample's part of a mean, from the values and details of its score."""
+Read = Callable[[Mapping[str, Any]], Any | None]
+"""A sample's part of a mean or of a sum, from the values and details of its score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleMean:
-    """A number of a run that is a mean over its samples; `labels` says what a declared label is worth."""
+    """A number of a run that is a mean over its samples; `labels` says what a declared label is worth.
+
+    With `sums` it is no mean but another function of sums over the samples, such as F1, and `value` is its name.
+    """
 
     address: str
     scorer: str
@@ -38,11 +41,21 @@ class SampleMean:
     cluster_by: str | None = None
     headline: bool = True
     labels: Mapping[str, float] = field(default_factory=dict)
+    sums: PerSampleSums | None = None
+    value: str = ""
 
 
 def sample_means(store: Store, record: RunRecord, registry: Registry) -> dict[str, SampleMean]:
     """The metrics of a run that are means over samples, by address: those whose kind says how a sample enters."""
+    return {
+        address: measure for address, measure in sample_measures(store, record, registry).items() if not measure.sums
+    }
+
+
+def sample_measures(store: Store, record: RunRecord, registry: Registry) -> dict[str, SampleMean]:
+    """The metrics of a run on which runs can be compared, by address: means, then functions of sums over samples."""
     means: dict[str, SampleMean] = {}
+    others: dict[str, SampleMean] = {}
     stored: dict[str, list[tuple[str, str, list[str]]]] = {}
     for scorer_key, metric, type_name, document in runs.metric_documents(store, record.no):
         names = list(orjson.loads(document)["values"])
@@ -52,7 +65,7 @@ def sample_means(store: Store, record: RunRecord, registry: Registry) -> dict[st
         for place, (metric, type_name, names) in enumerate(metrics):
             # a metric of a plug-in that is absent cannot be read: nobody knows how a sample enters it
             kind = registry.metrics.get(type_name)
-            if kind is None or kind.per_sample is None:
+            if kind is None or (kind.per_sample is None and kind.sums is None):
                 continue
             stated = len(scorer.metrics) == len(metrics)
             entry = scorer.metrics[place].settings if stated else _entry_by_value_name(kind, names[0])
@@ -60,12 +73,17 @@ def sample_means(store: Store, record: RunRecord, registry: Registry) -> dict[st
                 continue
             # not validated again: what was valid in the run may be refused today
             settings: Any = kind.settings.model_construct(**entry)
-            per_sample = kind.per_sample(settings)
-            name = names[0] if per_sample.value is None else per_sample.value
-            if name in names:
-                address = f"{scorer.key}/{metric}/{name}"
-                means[address] = _sample_mean(address, scorer, per_sample, entry, record.spec.trials)
-    return means
+            mean: str | None = None
+            if kind.per_sample is not None:
+                per_sample = kind.per_sample(settings)
+                mean = names[0] if per_sample.value is None else per_sample.value
+                if mean in names:
+                    address = f"{scorer.key}/{metric}/{mean}"
+                    means[address] = _sample_mean(address, scorer, per_sample, entry, record.spec.trials)
+            if kind.sums is not None:
+                addresses = {f"{scorer.key}/{metric}/{name}": name for name in names if name != mean}
+                others |= _sample_sums(addresses, scorer, kind.sums(settings), entry)
+    return means | others
 
 
 def one_mean(
@@ -78,8 +96,8 @@ def one_mean(
         found = find_addresses(every, name)
         if found:
             raise SpecError(
-                f'"{name}" is there ({listing(found)}), but not as a mean of one number a sample in every run, so it '
-                f"cannot be {use} sample by sample; what can: {listing(known)}"
+                f'"{name}" exists ({listing(found)}), but not in every run as a metric that can be {use} sample by '
+                f"sample; what can: {listing(known)}"
             )
     return one_address(known, name)
 
@@ -106,6 +124,26 @@ def _sample_mean(
         headline=scorer.purpose == "score",
         labels=per_sample.labels or _judge_labels(scorer.settings),
     )
+
+
+def _sample_sums(
+    addresses: Mapping[str, str], scorer: StoredScorer, sums: PerSampleSums, metric: Mapping[str, Any]
+) -> dict[str, SampleMean]:
+    """The values of a metric that are functions of sums over samples, by address."""
+    return {
+        address: SampleMean(
+            address=address,
+            scorer=scorer.key,
+            read=sums.read,
+            fields=sums.fields,
+            group_by=metric.get("group_by"),
+            cluster_by=metric.get("cluster_by"),
+            headline=scorer.purpose == "score",
+            sums=sums,
+            value=name,
+        )
+        for address, name in addresses.items()
+    }
 
 
 def _entry_by_value_name(kind: MetricKind, name: str) -> dict[str, Any] | None:

@@ -35,12 +35,13 @@ PAGE = 5_000
 class Series:
     """The samples of a run under one measure, by id; `failed` says why a sample has no number.
 
+    The value of a sample is its number, or what it adds to the sums of a measure that is no mean.
     `lost` holds the samples of which an answer or a score failed, be it in one trial of several. With `sizes` a value
     is a sum over so many rows.
     """
 
     measure: SampleMean
-    values: dict[str, float] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
     lost: set[str] = field(default_factory=set)

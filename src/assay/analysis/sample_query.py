@@ -210,6 +210,7 @@ class FlippedSample:
 
     address: str
     letter: str
+    against: str
     flip: Flip
     sample: Mapping[str, Any]
     answers_before: tuple[str | None, ...]
@@ -224,13 +225,14 @@ def worst_flips(store: Store, records: Sequence[RunRecord], compared: Comparison
         for flip in heapq.nsmallest(most, each.flips, key=lambda flip: flip.after - flip.before):
             sides = [
                 list(read_samples(store, record, sample_id=flip.sample_id))
-                for record in (records[0], by_letter[each.letter])
+                for record in (by_letter[each.against], by_letter[each.letter])
             ]
             inputs = [side[0].sample for side in sides if side]
             flipped.append(
                 FlippedSample(
                     address=each.address,
                     letter=each.letter,
+                    against=each.against,
                     flip=flip,
                     sample=inputs[0] if inputs else {},
                     answers_before=tuple(sample.output for sample in sides[0]),

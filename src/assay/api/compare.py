@@ -22,15 +22,21 @@ def compare(
     store: str | None = None,
     lower_is_better: Sequence[str] = (),
     ignored: Sequence[str] = (),
+    all_pairs: bool = False,
 ) -> Comparison:
     """Compare runs with a baseline, sample by sample; the same as `assay compare`.
 
     Runs are named as on the command line, or given as results. `lower_is_better` names metrics of which less is better,
-    `ignored` columns that may differ between the samples.
+    `ignored` columns that may differ between the samples. `all_pairs` compares every run with every other one.
     """
     metrics = (metric,) if isinstance(metric, str) else tuple(metric)
     options = CompareOptions(
-        metrics=metrics, margin=margin, level=level, lower_is_better=tuple(lower_is_better), ignored=tuple(ignored)
+        metrics=metrics,
+        margin=margin,
+        level=level,
+        lower_is_better=tuple(lower_is_better),
+        ignored=tuple(ignored),
+        all_pairs=all_pairs,
     )
     runs = (baseline, *others)
     kept = [run.location for run in runs if not isinstance(run, str)]

@@ -40,6 +40,7 @@ from assay.cli.options import console, find_store, json_option, plugin_option, s
     metavar="N",
     help="Print N changed samples per metric with the answers of both runs, losses first; with --json too.",
 )
+@click.option("--all-pairs", is_flag=True, help="Compare every run with every other one, not only with the first.")
 @click.option(
     "--lower-is-better", multiple=True, metavar="ADDRESS", help="A number of which less is better, such as a latency."
 )
@@ -62,18 +63,22 @@ def command(
     ignored: tuple[str, ...],
     margin: float | None,
     level: float,
+    all_pairs: bool,
 ) -> int:
     """Compare runs with a BASELINE, sample by sample.
 
     Samples are matched by id and content; what does not match is counted and left out. Says in words whether a run
     is better or worse, by how much, and which samples changed. Several numbers or runs make one family: the words
-    hold for all of them together (Holm). Exit code 1 when a run is worse than the baseline.
+    hold for all of them together (Holm). Exit code 1 when a run is worse than the baseline; with --all-pairs no run is
+    the baseline.
 
     \b
     Examples:
       assay compare 3f2a latest
       assay compare v1 v2 --metric accuracy --margin 0.01
       assay compare v1 v2 --show-flips 10
+      assay compare v1 v2 --metric f1_score
+      assay compare small medium large --all-pairs
       assay compare 3f2a 91bc 77d0 --json > comparison.json
     """
     from assay.analysis.compare import CompareOptions, compare_runs
@@ -84,7 +89,12 @@ def command(
     records = [find(opened, name) for name in (baseline, *others)]
     tell_reading(records)
     options = CompareOptions(
-        metrics=metrics, lower_is_better=lower_is_better, ignored=ignored, margin=margin, level=level
+        metrics=metrics,
+        lower_is_better=lower_is_better,
+        ignored=ignored,
+        margin=margin,
+        level=level,
+        all_pairs=all_pairs,
     )
     comparison = compare_runs(opened, records, options)
     flipped = [] if show_flips is None else worst_flips(opened, records, comparison, show_flips)

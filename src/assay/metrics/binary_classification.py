@@ -11,10 +11,11 @@ from pydantic import model_validator
 from assay.metrics.baseline import class_baselines
 from assay.metrics.columns import classes, same_text
 from assay.metrics.context import Context
+from assay.metrics.sums import class_sums
 from assay.metrics.table import IntArray, Table
-from assay.registry import MetricKind, PerSample, ScoredRun
+from assay.registry import MetricKind, PerSample, PerSampleSums, ScoredRun
 from assay.spec.fields import Located, MetricSpec
-from assay.stats.classification import binary
+from assay.stats.classification import binary, class_f1, class_precision, class_recall
 from assay.types import MetricResult
 
 
@@ -79,6 +80,23 @@ def per_sample(settings: BinaryClassification) -> PerSample:
     return replace(exact, read=read)
 
 
+def sums(settings: BinaryClassification) -> PerSampleSums:
+    """What a sample adds to the confusion table of the two answers."""
+    negative, positive = str(settings.negative_answer), str(settings.positive_answer)
+    stands_for: dict[str, Callable[[tuple[str, str]], str] | None] = {
+        "exclude": None,
+        "negative": lambda _: negative,
+        "wrong": lambda pair: positive if pair[0] == negative else negative,
+    }
+    return class_sums(
+        settings.field_gt,
+        settings.field_pred,
+        lambda _: {"precision": class_precision(1), "recall": class_recall(1), "f1_score": class_f1(1)},
+        labels=(negative, positive),
+        unmatched=stands_for[settings.unmatched],
+    )
+
+
 def baseline(settings: BinaryClassification, scored: ScoredRun) -> dict[str, Any] | None:
     """The accuracy of guessing, and of always giving the more frequent answer."""
     counts = scored.result.detail["confusion"]
@@ -91,5 +109,5 @@ def baseline(settings: BinaryClassification, scored: ScoredRun) -> dict[str, Any
 
 
 KIND = MetricKind(
-    settings=BinaryClassification, compute=binary_classification, per_sample=per_sample, baseline=baseline
+    settings=BinaryClassification, compute=binary_classification, per_sample=per_sample, sums=sums, baseline=baseline
 )

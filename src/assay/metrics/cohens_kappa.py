@@ -6,8 +6,9 @@ from typing import Literal
 
 from assay.metrics.columns import classes
 from assay.metrics.context import Context
+from assay.metrics.sums import class_sums
 from assay.metrics.table import Table
-from assay.registry import MetricKind
+from assay.registry import MetricKind, PerSampleSums
 from assay.spec.fields import Located, MetricSpec
 from assay.stats.bayes import table_value
 from assay.stats.classification import kappa
@@ -31,4 +32,10 @@ def cohens_kappa(settings: CohensKappa, table: Table, context: Context) -> Metri
     return MetricResult(values={name: value}, n_excluded=found.n_excluded)
 
 
-KIND = MetricKind(settings=CohensKappa, compute=cohens_kappa)
+def sums(settings: CohensKappa) -> PerSampleSums:
+    """What a sample adds to the confusion table."""
+    name = settings.name or "cohens_kappa"
+    return class_sums(settings.field_gt, settings.field_pred, lambda _: {name: kappa})
+
+
+KIND = MetricKind(settings=CohensKappa, compute=cohens_kappa, sums=sums)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -11,13 +12,17 @@ from pydantic import AfterValidator, Field
 from assay.metrics.baseline import class_baselines
 from assay.metrics.columns import Classes, classes, same_text
 from assay.metrics.context import Context
+from assay.metrics.sums import class_sums
 from assay.metrics.table import Table
-from assay.registry import MetricKind, PerSample, ScoredRun
+from assay.registry import MetricKind, PerSample, PerSampleSums, ScoredRun
 from assay.spec.fields import Located, MetricSpec
 from assay.stats.bayes import table_value
 from assay.stats.classification import (
     Statistic,
     accuracy,
+    class_f1,
+    class_precision,
+    class_recall,
     macro_f1,
     macro_precision,
     macro_recall,
@@ -85,10 +90,14 @@ def _with_caveat(value: MetricValue) -> MetricValue:
 
 
 def _class_values(name: str, code: int, found: Classes, level: float) -> dict[str, MetricValue]:
+    return dict(zip(_value_names(name), one_class(found.pairs, code, level=level), strict=True))
+
+
+def _value_names(name: str) -> tuple[str, str, str]:
+    """The names of a class's precision, recall and F1."""
     # A class may be called "macro": its values must not hide the averages.
     shown = f"class {name}" if f"{name}_f1" in AVERAGES else name
-    parts = one_class(found.pairs, code, level=level)
-    return dict(zip((f"{shown}_precision", f"{shown}_recall", f"{shown}_f1"), parts, strict=True))
+    return f"{shown}_precision", f"{shown}_recall", f"{shown}_f1"
 
 
 def _detail(found: Classes) -> dict[str, Any]:
@@ -113,11 +122,29 @@ def per_sample(settings: MulticlassClassification) -> PerSample:
     return same_text(settings.field_gt, settings.field_pred, settings.labels)
 
 
+def sums(settings: MulticlassClassification) -> PerSampleSums:
+    """What a sample adds to the confusion table of all classes."""
+
+    def statistics(names: Sequence[str]) -> Mapping[str, Statistic]:
+        by_class = {
+            value: statistic(code)
+            for code, name in enumerate(names)
+            for value, statistic in zip(_value_names(name), (class_precision, class_recall, class_f1), strict=True)
+        }
+        return by_class | AVERAGES
+
+    return class_sums(settings.field_gt, settings.field_pred, statistics, labels=settings.labels)
+
+
 def baseline(settings: MulticlassClassification, scored: ScoredRun) -> dict[str, Any] | None:
     """The accuracy of guessing, and of always naming the most frequent class."""
     return class_baselines(scored.result.detail["support"])
 
 
 KIND = MetricKind(
-    settings=MulticlassClassification, compute=multiclass_classification, per_sample=per_sample, baseline=baseline
+    settings=MulticlassClassification,
+    compute=multiclass_classification,
+    per_sample=per_sample,
+    sums=sums,
+    baseline=baseline,
 )

@@ -6,8 +6,9 @@ from typing import Literal
 
 from assay.metrics.context import Context
 from assay.metrics.counts import counts
+from assay.metrics.sums import count_sums, share
 from assay.metrics.table import Table
-from assay.registry import MetricKind
+from assay.registry import MetricKind, PerSampleSums
 from assay.spec.fields import Located, MetricSpec
 from assay.stats.interval import rate
 from assay.types import MetricResult
@@ -31,4 +32,10 @@ def precision(settings: Precision, table: Table, context: Context) -> MetricResu
     return MetricResult(values={settings.name or "precision": value}, n_excluded=rows.n_excluded)
 
 
-KIND = MetricKind(settings=Precision, compute=precision)
+def sums(settings: Precision) -> PerSampleSums:
+    """What a sample adds to the counts of hits and false alarms."""
+    fields = (settings.num_true_positives_field, settings.num_false_positives_field)
+    return count_sums(fields, lambda sums: share(sums[..., 0], sums[..., 0] + sums[..., 1]))
+
+
+KIND = MetricKind(settings=Precision, compute=precision, sums=sums)

@@ -6,8 +6,9 @@ from typing import Literal
 
 from assay.metrics.context import Context
 from assay.metrics.counts import counts
+from assay.metrics.sums import count_sums, share
 from assay.metrics.table import Table
-from assay.registry import MetricKind
+from assay.registry import MetricKind, PerSampleSums
 from assay.spec.fields import Located, MetricSpec
 from assay.stats.interval import rate
 from assay.types import MetricResult
@@ -31,4 +32,10 @@ def recall(settings: Recall, table: Table, context: Context) -> MetricResult:
     return MetricResult(values={settings.name or "recall": value}, n_excluded=rows.n_excluded)
 
 
-KIND = MetricKind(settings=Recall, compute=recall)
+def sums(settings: Recall) -> PerSampleSums:
+    """What a sample adds to the counts of hits and misses."""
+    fields = (settings.num_true_positives_field, settings.num_false_negatives_field)
+    return count_sums(fields, lambda sums: share(sums[..., 0], sums[..., 0] + sums[..., 1]))
+
+
+KIND = MetricKind(settings=Recall, compute=recall, sums=sums)

@@ -32,6 +32,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         "runs": others,
         "level": comparison.level,
         "margin": comparison.margin,
+        "all_pairs": comparison.all_pairs,
         "family": len(comparison.compared),
         "worse": comparison.is_worse,
         "matching": [_matching(each) for each in comparison.matching],
@@ -43,6 +44,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
 def _matching(found: Matching) -> dict[str, Any]:
     return {
         "name": found.letter,
+        "against": found.against,
         "n_common": found.n_common,
         "only_in_baseline": list(found.only_before),
         f"only_in_{found.letter}": list(found.only_after),
@@ -54,6 +56,7 @@ def _compared(each: Compared, whole: Comparison) -> dict[str, Any]:
     document = {
         "name": each.letter,
         "run": next(run.run for run in whole.runs if run.letter == each.letter),
+        "against": each.against,
         "metric": each.address,
         "verdict": each.verdict,
         "words": words(each, whole),
@@ -63,8 +66,8 @@ def _compared(each: Compared, whole: Comparison) -> dict[str, Any]:
         **_equivalence(each, whole),
         "n_changed": each.n_changed,
         "n_to_decide": each.n_to_decide,
-        "failed": {"A": each.failed_before, each.letter: each.failed_after},
-        "counts": {"A": _counts(each.counts_before), each.letter: _counts(each.counts_after)},
+        "failed": {each.against: each.failed_before, each.letter: each.failed_after},
+        "counts": {each.against: _counts(each.counts_before), each.letter: _counts(each.counts_after)},
         "flips": [{"sample_id": f.sample_id, "before": f.before, "after": f.after} for f in each.flips],
     }
     for name, parts in (("groups", each.groups), ("criteria", each.criteria)):
@@ -107,13 +110,14 @@ def words(each: Compared, whole: Comparison) -> str:
     digits = digits_of(interval)
     size = f"{amount(abs(value), points, digits=digits)} {bracket(_turned(interval, value), points, digits=digits)}"
     apart = f"{amount(value, points, sign=True, digits=digits)} {bracket(interval, points, digits=digits)}"
-    plain = f"{each.letter} - A is {apart}"
+    plain = f"{each.letter} - {each.against} is {apart}"
     within = _within(each, whole)
+    than = f" than {each.against}" if whole.all_pairs else ""
     heads = {
-        "better": f"{each.letter} is better by {size}",
-        "worse": f"{each.letter} is worse by {size}",
-        "equivalent": f"A and {each.letter} are {within}{_yet(each)}: {plain}",
-        "undecided": f"undecided whether A and {each.letter} are {within}: {plain}",
+        "better": f"{each.letter} is better{than} by {size}",
+        "worse": f"{each.letter} is worse{than} by {size}",
+        "equivalent": f"{each.against} and {each.letter} are {within}{_yet(each)}: {plain}",
+        "undecided": f"undecided whether {each.against} and {each.letter} are {within}: {plain}",
         "no clear difference": f"no clear difference: {_guarded(each)}{plain}",
     }
     text = f"{heads[each.verdict]}, {chance(found.p)}"
@@ -205,10 +209,10 @@ def chance(p: float | None) -> str:
 
 def sides(found: Matching) -> Mapping[str, tuple[str, ...]]:
     """What does not match, in words, with the ids."""
-    letter = clean(found.letter)
+    against, letter = clean(found.against), clean(found.letter)
     told = {
-        "only in A": found.only_before,
+        f"only in {against}": found.only_before,
         f"only in {letter}": found.only_after,
-        f"another sample under the same id in A and {letter}": found.other_content,
+        f"another sample under the same id in {against} and {letter}": found.other_content,
     }
     return {words: ids for words, ids in told.items() if ids}

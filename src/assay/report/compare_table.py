@@ -24,7 +24,7 @@ def comparison_table(found: Comparison, *, flips: int = 5) -> RenderableType:
     parts: list[RenderableType] = [_heads(found)]
     for match in found.matching:
         shown = "".join(f"; {_ids(what, ids)}" for what, ids in sides(match).items())
-        line = f"A and {match.letter} share {counted(match.n_common, 'sample')}{shown}"
+        line = f"{match.against} and {match.letter} share {counted(match.n_common, 'sample')}{shown}"
         parts.append(Text(line, style="yellow" if shown else "dim"))
     for each in found.compared:
         parts.extend(_compared(each, found, flips))
@@ -53,10 +53,10 @@ def _ids(what: str, ids: Sequence[str]) -> str:
 
 
 def _compared(each: Compared, whole: Comparison, flips: int) -> Iterator[RenderableType]:
-    yield Text.assemble("\n", (clean(each.address), "bold cyan"), (f"  {each.letter} against A", "dim"))
+    yield Text.assemble("\n", (clean(each.address), "bold cyan"), (f"  {each.letter} against {each.against}", "dim"))
     yield Text(words(each, whole), style=f"bold {STYLES.get(each.verdict, '')}".strip())
     yield Trimmed(_numbers(each))
-    for name, counts in (("A", each.counts_before), (each.letter, each.counts_after)):
+    for name, counts in ((each.against, each.counts_before), (each.letter, each.counts_after)):
         yield Text(f"  {name}: {counts}", style="yellow" if counts.failed or counts.excluded else "dim")
     for title, parts in (("group", each.groups), ("criterion", each.criteria)):
         if parts:
@@ -67,7 +67,7 @@ def _compared(each: Compared, whole: Comparison, flips: int) -> Iterator[Rendera
 
 def _numbers(each: Compared) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("  A", each.letter, "better", "same", "worse", "method"):
+    for title in (f"  {each.against}", each.letter, "better", "same", "worse", "method"):
         table.add_column(title, justify="left" if title == "method" else "right")
     found = each.found
     interval = found.difference.interval

@@ -24,11 +24,12 @@ def flips_document(flipped: Sequence[FlippedSample]) -> list[dict[str, Any]]:
         {
             "metric": each.address,
             "name": each.letter,
+            "against": each.against,
             "sample_id": each.flip.sample_id,
             "before": each.flip.before,
             "after": each.flip.after,
             "sample": dict(each.sample),
-            "answers": {"A": list(each.answers_before), each.letter: list(each.answers_after)},
+            "answers": {each.against: list(each.answers_before), each.letter: list(each.answers_after)},
         }
         for each in flipped
     ]
@@ -45,14 +46,14 @@ def _lines(each: FlippedSample) -> Iterator[RenderableType]:
     flip = each.flip
     change = f"{number(flip.before)} → {number(flip.after)}"
     style = "red" if flip.after < flip.before else "green"
-    where = f"  {clean(each.address)}, {each.letter} against A"
+    where = f"  {clean(each.address)}, {each.letter} against {each.against}"
     yield Text.assemble("\n", (f"sample {clean(flip.sample_id, width=40)}  ", "bold"), (change, style), (where, "dim"))
     answers = {*each.answers_before, *each.answers_after}
     for name, value in each.sample.items():
         # a column that holds the recorded answer is shown as the answer
         if str(value) not in (flip.sample_id, *answers):
             yield _text(f"{name}: {value_text(value)}", "")
-    for letter, texts in (("A", each.answers_before), (each.letter, each.answers_after)):
+    for letter, texts in ((each.against, each.answers_before), (each.letter, each.answers_after)):
         if not texts:
             yield _text(f"{letter} → (several rows)", "dim")
         for text in texts:

@@ -30,10 +30,11 @@ class NamedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
-    """Which samples two runs share: by id and content."""
+    """Which samples two runs share: by id and content; `against` is the letter of the run on the left."""
 
     letter: str
     n_common: int
+    against: str = "A"
     only_before: tuple[str, ...] = ()
     only_after: tuple[str, ...] = ()
     other_content: tuple[str, ...] = ()
@@ -61,11 +62,14 @@ class Part:
 class Compared:
     """One number of a run beside the same number of the baseline; `apart` is the verdict without a margin.
 
+    `against` is the letter of the baseline: A, or the earlier run of each pair where all pairs are compared.
+
     The counts are of the samples that both runs have; INVALID replies are counted over the whole run.
     """
 
     letter: str
     address: str
+    against: str = "A"
     before: MetricValue
     after: MetricValue
     found: Paired
@@ -91,19 +95,23 @@ class Compared:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Comparison:
-    """Runs beside a baseline: `compared` holds a difference a number and run, with a verdict in words."""
+    """Runs beside a baseline: `compared` holds one difference per metric and run, with a verdict in words.
+
+    With `all_pairs` every run is compared with every earlier one, and none of them is the baseline.
+    """
 
     runs: tuple[NamedRun, ...]
     matching: tuple[Matching, ...]
     compared: tuple[Compared, ...]
     level: float = 0.95
     margin: float | None = None
+    all_pairs: bool = False
     notes: tuple[str, ...] = field(default=())
 
     @property
     def is_worse(self) -> bool:
         """Is a run clearly worse than the baseline in any number?"""
-        return any(each.verdict == "worse" for each in self.compared)
+        return not self.all_pairs and any(each.verdict == "worse" for each in self.compared)
 
     def __getitem__(self, address: str) -> Compared:
         """The first comparison of a number, by its address or the end of it."""

@@ -154,6 +154,21 @@ def weighted_f1(found: Marginals) -> FloatArray:
     return np.asarray((_class_f1(found) * found.truth).sum(axis=-1) / found.truth.sum(axis=-1))
 
 
+def class_precision(code: int) -> Statistic:
+    """The precision of one class; NaN where it is never predicted."""
+    return lambda found: _over(found.hits[..., code], found.predicted[..., code])
+
+
+def class_recall(code: int) -> Statistic:
+    """The recall of one class; NaN where it is never the truth."""
+    return lambda found: _over(found.hits[..., code], found.truth[..., code])
+
+
+def class_f1(code: int) -> Statistic:
+    """The F1 of one class, which is 2J / (1 + J) of J = TP / (TP + FP + FN); NaN where the class never occurs."""
+    return lambda found: _over(2 * found.hits[..., code], found.truth[..., code] + found.predicted[..., code])
+
+
 def _mean(by_class: FloatArray) -> FloatArray:
     return np.asarray(by_class.mean(axis=-1))
 
@@ -167,5 +182,6 @@ def _zero_if_undefined(top: FloatArray, bottom: FloatArray) -> FloatArray:
 
 
 def _over(top: FloatArray, bottom: FloatArray) -> FloatArray:
+    top, bottom = np.asarray(top), np.asarray(bottom)
     # Counts are exact, so a denominator of rounding size is a zero.
     return np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 1e-12)

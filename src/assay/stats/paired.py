@@ -347,6 +347,17 @@ def verdict(found: Paired, p: float | None, *, margin: float | None = None) -> V
     return "better" if interval.low > 0 else "worse"
 
 
+def lies_outside(interval: Interval | None, margin: float) -> bool:
+    """Say whether a whole interval lies beyond ±margin on one side.
+
+    >>> lies_outside(Interval(low=0.3, high=0.9, method="t"), 0.2)
+    True
+    """
+    if interval is None or interval.low is None or interval.high is None:
+        return False
+    return interval.low > margin or interval.high < -margin
+
+
 def _inside(narrow: Interval | None, margin: float) -> bool:
     if narrow is None or narrow.low is None or narrow.high is None:
         return False

@@ -1,0 +1,148 @@
+"""Differences of two numbers that are functions of sums over the same items: F1, kappa, MCC, macro averages.
+
+The paired form of the Bayesian bootstrap: an item keeps one random weight in both runs, so that what is hard for both
+cancels out. The p-value swaps the two runs at random within each item, which changes nothing if they are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.stats.bayes import METHOD, pseudo_pairs, quantile_interval, resample_sums, sum_by
+from assay.stats.clusters import Clusters, FloatArray, IntArray, Units, units
+from assay.stats.interval import no_interval
+from assay.stats.paired import TOO_FEW, Paired
+from assay.types import MetricValue
+
+SWAPS = 9_999
+CHUNK_NUMBERS = 4_000_000
+TEST = "swap_permutation"
+
+PseudoSums = Callable[[int, np.random.Generator], tuple[FloatArray, FloatArray]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SumPair:
+    """What items add to the sums of two runs, and the number that is made of the sums (NaN where undefined).
+
+    `before` and `after` hold one row per distinct item and `codes` the row of each item. `pseudo` draws the sums of the
+    pseudo-items of both runs, `undefined` is the reason to give for NaN, `unbounded` why there can be no interval.
+    """
+
+    before: FloatArray
+    after: FloatArray
+    codes: IntArray
+    value: Callable[[FloatArray], FloatArray]
+    pseudo: PseudoSums
+    undefined: str
+    unbounded: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedSums:
+    """The difference of two numbers over the same items, and the two numbers themselves."""
+
+    difference: Paired
+    before: MetricValue
+    after: MetricValue
+
+
+def paired_sums(
+    pair: SumPair, clusters: Clusters = None, *, rng: np.random.Generator, level: float = 0.95
+) -> PairedSums:
+    """Compute the second number minus the first, with the paired Bayesian bootstrap interval and a permutation p."""
+    n, width = len(pair.codes), pair.before.shape[1]
+    rows = np.concatenate([pair.before, pair.after], axis=1)
+    present = np.bincount(pair.codes, minlength=len(rows))
+    if clusters is None:
+        found = units(*rows[present > 0].T, counts=present[present > 0])
+    else:
+        found = units(*rows[pair.codes].T, clusters=clusters)
+    totals = found.counts @ found.sums
+    first, second = (float(pair.value(part)) for part in (totals[:width], totals[width:]))
+    wins, losses = _single_effects(pair, totals[:width], present)
+
+    def difference(value: MetricValue, p: float | None, squared: float = 0.0) -> Paired:
+        ties = n - wins - losses
+        test = "none" if p is None else TEST
+        return Paired(
+            difference=value, narrow=None, p=p, test=test, wins=wins, ties=ties, losses=losses, share_squared=squared
+        )
+
+    if n < 2 or np.isnan(first) or np.isnan(second):
+        nothing = MetricValue(value=None, n=n, reason=TOO_FEW if n < 2 else pair.undefined)
+        before, after = (
+            nothing if np.isnan(side) else MetricValue(value=side, n=n, interval=no_interval(TOO_FEW, level=level))
+            for side in (first, second)
+        )
+        return PairedSums(difference=difference(nothing, None), before=before, after=after)
+    p = _swapped(found, pair.value, abs(second - first), rng)
+    why = pair.unbounded or ("needs at least 2 clusters" if found.n < 2 else None)
+    if why is not None:
+        missing = no_interval(why, level=level, method=METHOD)
+        before, after, value = (MetricValue(value=v, n=n, interval=missing) for v in (first, second, second - first))
+        return PairedSums(difference=difference(value, p), before=before, after=after)
+
+    def both(sums: FloatArray) -> FloatArray:
+        return np.stack([pair.value(sums[:, :width]), pair.value(sums[:, width:])], axis=1)
+
+    # In units of the mean cluster, so that the pseudo-items weigh against clusters and not against copies.
+    even = found.per(found.rows / found.n)
+    drawn = resample_sums(even, both, lambda draws, random: np.concatenate(pair.pseudo(draws, random), axis=1), rng)
+    gap = drawn[:, 1] - drawn[:, 0]
+    value = MetricValue(value=second - first, n=n, interval=quantile_interval(gap, second - first, found, level))
+    return PairedSums(
+        difference=replace(
+            difference(value, p, (second - first) ** 2 + n * float(gap.var())),
+            narrow=quantile_interval(gap, second - first, found, round(2 * level - 1, 12)),
+        ),
+        before=MetricValue(value=first, n=n, interval=quantile_interval(drawn[:, 0], first, found, level)),
+        after=MetricValue(value=second, n=n, interval=quantile_interval(drawn[:, 1], second, found, level)),
+    )
+
+
+def _single_effects(pair: SumPair, totals: FloatArray, present: IntArray) -> tuple[int, int]:
+    """Count the items that raise, and that lower, the first number when they alone are taken from the second run."""
+    effect = pair.value(totals + pair.after - pair.before) - pair.value(totals)
+    return int(present[effect > 1e-12].sum()), int(present[effect < -1e-12].sum())
+
+
+def _swapped(found: Units, value: Callable[[FloatArray], FloatArray], reach: float, rng: np.random.Generator) -> float:
+    """Compute the share of random swaps within items that bring the two numbers as far apart as they are."""
+    width = found.sums.shape[1] // 2
+    totals = found.counts @ found.sums
+    change = found.sums[:, width:] - found.sums[:, :width]
+    moved = np.any(change != 0, axis=1)
+    change, counts = change[moved], found.counts[moved]
+    if not len(counts):
+        return 1.0
+    beyond, chunk = 0, max(1, CHUNK_NUMBERS // max(len(counts), width))
+    for start in range(0, SWAPS, chunk):
+        shift = rng.binomial(counts, 0.5, size=(min(chunk, SWAPS - start), len(counts))) @ change
+        gap = value(totals[width:] - shift) - value(totals[:width] + shift)
+        # A swap that leaves a number undefined counts against the difference.
+        beyond += int((np.isnan(gap) | (np.abs(gap) >= reach - 1e-12)).sum())
+    return (1 + beyond) / (1 + SWAPS)
+
+
+def pseudo_table_pair(
+    draws: int, classes: int, amount: float, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Draw hits, truths and predictions per class of pseudo-items for two runs.
+
+    The pseudo-items are spread evenly over all triples of a true class and two predictions: an item has one truth and
+    one weight, whatever the runs say of it.
+    """
+    truth, predicted, pieces = pseudo_pairs(draws, classes, amount, rng)
+    other = rng.integers(0, classes, size=truth.shape)
+    whole = sum_by(truth, pieces, classes)
+    first, second = (
+        np.concatenate(
+            [sum_by(truth, np.where(truth == side, pieces, 0.0), classes), whole, sum_by(side, pieces, classes)], axis=1
+        )
+        for side in (predicted, other)
+    )
+    return first, second

@@ -29,6 +29,19 @@ def test_jsonl_is_what_samples_prints(run, recorded):
     assert [json.loads(line) for line in written] == run("samples", "--json").lines
 
 
+def test_the_provenance_goes_with_every_table(run, recorded):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    expected = run("show", "--json").json
+    for name in ("out.jsonl", "out.csv"):
+        assert run("export", "--to", name).code == 0
+        beside = json.loads((recorded.folder / f"{name}.provenance.json").read_text())
+        assert beside == {"run": expected["run"], **expected["provenance"]}
+    assert run("export", "--to", "out.parquet").code == 0
+    metadata = parquet.read_schema(recorded.folder / "out.parquet").metadata
+    assert json.loads(metadata[b"assay.provenance"]) == {"run": expected["run"], **expected["provenance"]}
+    assert not (recorded.folder / "out.parquet.provenance.json").exists()
+
+
 def test_csv_cells_that_look_like_formulas_are_harmless(run, recorded):
     assert run("export", "latest", "--to", "out.CSV").code == 0
     with (recorded.folder / "out.CSV").open(newline="") as written:
@@ -72,7 +85,7 @@ def test_without_pyarrow_the_message_holds_the_command(run, recorded, monkeypatc
 def test_an_ending_that_says_no_format_is_refused(run, name):
     said = run("export", "--to", name)
     assert said.code == 2
-    assert ".jsonl or .csv or .parquet" in said.err
+    assert ".jsonl or .csv or .parquet or .assay" in said.err
 
 
 def test_a_folder_that_cannot_be_written_is_told(run):
@@ -100,13 +113,13 @@ def test_an_error_leaves_the_old_file_and_nothing_else(run, recorded, monkeypatc
 
     monkeypatch.setattr("assay.interop.export.flat_rows", fail)
     with pytest.raises(RuntimeError):
-        from assay.interop.export import export
+        from assay.interop.export import ExportOptions, export
         from assay.store.runs import find
         from assay.store.store import open_store
 
         store = open_store(str(recorded.folder / ".assay" / "assay.db"))
         try:
-            export(store, find(store, "latest"), old, force=True)
+            export(store, find(store, "latest"), old, ExportOptions(force=True))
         finally:
             store.close()
     assert old.read_text() == "old"

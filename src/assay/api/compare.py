@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from assay.analysis.compare import CompareOptions, compare_runs
 from assay.api.result import Result
+from assay.api.stored import find, read_project_store
 from assay.results.comparison import Comparison
-from assay.spec.project import project_folder
-from assay.store.runs import find
-from assay.store.store import default_location, open_for_reading
 
 
 def compare(
@@ -26,8 +23,9 @@ def compare(
 ) -> Comparison:
     """Compare runs with a baseline, sample by sample; the same as `assay compare`.
 
-    Runs are named as on the command line, or given as results. `lower_is_better` names metrics of which less is better,
-    `ignored` columns that may differ between the samples. `all_pairs` compares every run with every other one.
+    Runs are named as on the command line, by the files of run archives, or given as results. `lower_is_better` names
+    metrics of which less is better, `ignored` columns that may differ between the samples. `all_pairs` compares every
+    run with every other one.
     """
     metrics = (metric,) if isinstance(metric, str) else tuple(metric)
     options = CompareOptions(
@@ -40,10 +38,9 @@ def compare(
     )
     runs = (baseline, *others)
     kept = [run.location for run in runs if not isinstance(run, str)]
-    location = store or (kept[0] if kept else default_location(project_folder(Path.cwd() / "_")))
-    opened = open_for_reading(location)
+    names = [run if isinstance(run, str) else run.run for run in runs]
+    opened = read_project_store(store or (kept[0] if kept else None), names)
     try:
-        names = [run if isinstance(run, str) else run.run for run in runs]
         return compare_runs(opened, [find(opened, name) for name in names], options)
     finally:
         opened.close()

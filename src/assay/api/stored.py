@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from assay.errors import Problem, SpecError
+from assay.interop.archive import SUFFIX, attach_archive
 from assay.results.costs import CostReport, RunCost
 from assay.results.run import RunReport
 from assay.spec.nearest import listing, nearest
@@ -14,7 +16,8 @@ from assay.spec.project import project_folder
 from assay.store.calls import spending
 from assay.store.decoder import Sample, read_samples
 from assay.store.info import StoreInfo, store_info
-from assay.store.runs import RunRecord, all_runs, find, state
+from assay.store.runs import RunRecord, all_runs, state
+from assay.store.runs import find as find_stored
 from assay.store.schema import SCHEMA_VERSION
 from assay.store.store import (
     Store,
@@ -67,9 +70,33 @@ def open_project_store(location: str | None, *, create: bool = True) -> Store:
     return open_store(project_location(location), create=create)
 
 
-def read_project_store(location: str | None) -> Store:
-    """Open a store for reading: the one at `location`, or that of the project around the current folder."""
-    return open_for_reading(project_location(location))
+def read_project_store(location: str | None, names: Sequence[str] = ()) -> Store:
+    """Open a store for reading: the one at `location`, or that of the project around the current folder.
+
+    `names` are the runs that will be asked for: where all of them are archives, no store is needed.
+    """
+    path = project_location(location)
+    if names and location is None and all(map(is_archive_name, names)) and not store_path(path).exists():
+        folder = TemporaryDirectory(prefix="assay-")
+        path = str(Path(folder.name) / "empty.db")
+        open_store(path).close()
+        opened = open_for_reading(path)
+        opened.own(folder)
+        return opened
+    return open_for_reading(path)
+
+
+def is_archive_name(name: str) -> bool:
+    """Whether a run is named by the file of an archive."""
+    return name.lower().endswith(SUFFIX)
+
+
+def find(store: Store, name: str) -> RunRecord:
+    """The run that somebody names: one of the store, or that of a run archive, whose file ends in `.assay`.
+
+    An archive is read beside the store; nothing is written to it.
+    """
+    return attach_archive(store, Path(name)) if is_archive_name(name) else find_stored(store, name)
 
 
 def migrate_store(location: str) -> str:

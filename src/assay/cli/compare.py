@@ -85,7 +85,7 @@ def command(
     from assay.analysis.sample_query import worst_flips
     from assay.api.stored import find
 
-    opened = find_store(store)
+    opened = find_store(store, baseline, *others)
     records = [find(opened, name) for name in (baseline, *others)]
     tell_reading(records)
     options = CompareOptions(

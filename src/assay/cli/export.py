@@ -12,22 +12,30 @@ from assay.cli.options import FILE, find_store, store_option
 @click.command("export")
 @click.argument("run", default="latest")
 @click.option(
-    "--to", "path", type=FILE, required=True, metavar="FILE", help="The file to write: .jsonl, .csv or .parquet."
+    "--to", "path", type=FILE, required=True, metavar="FILE", help="The file: .jsonl, .csv, .parquet or .assay."
 )
+@click.option("--replies", is_flag=True, help="Put the models' raw replies into an archive too.")
 @click.option("--force", is_flag=True, help="Replace FILE if it is there already.")
 @store_option
-def command(run: str, *, path: Path, force: bool, store: str | None) -> None:
-    """Write the samples of RUN (default: latest) with answers, scores and failures to a file for other tools.
+def command(run: str, *, path: Path, replies: bool, force: bool, store: str | None) -> None:
+    """Write the samples of RUN (default: latest) with answers, scores and failures to a file.
+
+    JSONL, CSV and Parquet are for other tools. A run archive (.assay) holds the whole run: `assay import` restores it
+    exactly, and `compare`, `gate --baseline` and `show` read it as it is.
 
     \b
     Examples:
-      assay export --to answers.jsonl
+      assay export --to answers.jsonl         and answers.jsonl.provenance.json
       assay export 3f2a --to scores.csv       cells that look like formulas are made harmless
       assay export --to scores.parquet        needs: pip install 'assay[parquet]'
+      assay export v1 --to baseline.assay     one file for a colleague or a CI job
     """
-    from assay.api.stored import find
-    from assay.interop.export import export
+    from assay.api.stored import find, report_of
+    from assay.interop.export import ExportOptions, export
+    from assay.report.provenance import provenance_document
 
-    opened = find_store(store)
-    n = export(opened, find(opened, run), path, force=force)
+    opened = find_store(store, run)
+    record = find(opened, run)
+    provenance = {"run": record.id, **provenance_document(record, report_of(opened, record))}
+    n = export(opened, record, path, ExportOptions(force=force, replies=replies, provenance=provenance))
     click.echo(f"wrote {n:,} sample{'s' if n != 1 else ''} to {path}")

@@ -107,7 +107,7 @@ def command(
     if as_json and markdown == "-":
         raise click.UsageError("--json and --markdown - both want stdout")
     parsed = tuple(parse_rule(text) for text in rules)
-    opened = find_store(store)
+    opened = find_store(store, run, *filter(None, [baseline]))
     before = None if baseline is None else find(opened, baseline)
     options = GateOptions(
         rules=parsed,

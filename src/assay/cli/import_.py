@@ -15,7 +15,7 @@ from assay.cli.options import FILE, json_option, name_options, shown, store_opti
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["inspect", "lm_eval", "autorubric", "answers", "votes"]),
+    type=click.Choice(["archive", "inspect", "lm_eval", "autorubric", "answers", "votes"]),
     help="What wrote PATH; found by its name and content unless given.",
 )
 @click.option("--task", metavar="NAME", help="The name of the task, where the file says another or none.")

@@ -179,11 +179,14 @@ def set_by_hand() -> frozenset[str]:
     return frozenset(name for name in context.params if context.get_parameter_source(name) not in by_default)
 
 
-def find_store(location: str | None) -> Store:
-    """Open the store of the project around the current folder for reading; it is closed when the command ends."""
+def find_store(location: str | None, *names: str) -> Store:
+    """Open the store of the project around the current folder for reading; it is closed when the command ends.
+
+    `names` are the runs that the command reads: where all of them are archives, no store is needed.
+    """
     from assay.api.stored import read_project_store
 
-    store = read_project_store(location)
+    store = read_project_store(location, names)
     context = click.get_current_context(silent=True)
     if context is not None:
         context.call_on_close(store.close)

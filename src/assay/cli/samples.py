@@ -79,7 +79,7 @@ def command(
     from assay.api.stored import expect_sample, find
     from assay.report.samples import print_sample
 
-    opened = find_store(store)
+    opened = find_store(store, run)
     record = find(opened, run)
     if sample_id is not None:
         expect_sample(opened, record, sample_id)

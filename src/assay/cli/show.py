@@ -31,7 +31,7 @@ def command(run: str, *, cite: bool, store: str | None, as_json: bool) -> None:
 
     if cite and as_json:
         raise click.UsageError("--cite prints a paragraph, --json an object: give one of them")
-    opened = find_store(store)
+    opened = find_store(store, run)
     record = find(opened, run)
     report = report_of(opened, record)
     if as_json:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import csv
-import os
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from assay.errors import MissingExtra, SpecError
+from assay.interop.archive import SUFFIX, write_archive
 from assay.interop.flat import flat_rows
+from assay.interop.new_file import new_file
 from assay.results.document import sample_document
 from assay.store.decoder import read_samples
 from assay.store.runs import RunRecord
@@ -20,36 +21,59 @@ from assay.store.store import Store
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 PARQUET_ROWS = 10_000
+PROVENANCE = b"assay.provenance"
+"""The key of a Parquet file's metadata under which the provenance stands, as JSON."""
 
 
-def export(store: Store, record: RunRecord, path: Path, *, force: bool = False) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportOptions:
+    """How a run is written: over a file that is there, with replies in an archive, with its provenance."""
+
+    force: bool = False
+    replies: bool = False
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
+def export(store: Store, record: RunRecord, path: Path, options: ExportOptions) -> int:
     """Write every sample of a run to a file whose ending says the format; gives the number of samples.
 
-    The file appears when it is whole: an error leaves what was there before. One that is there already is
-    replaced only by `force`.
+    The file appears when it is whole: an error leaves what was there before. The provenance of the run is part of a
+    Parquet file and of an archive; for JSONL and CSV it is a file beside them.
     """
-    write = _WRITERS.get(path.suffix.lower())
+    suffix = path.suffix.lower()
+    if suffix == SUFFIX:
+        return write_archive(store, record, path, replies=options.replies, force=options.force)
+    write = _WRITERS.get(suffix)
     if write is None:
-        raise SpecError(f'"{path.name}" does not say its format: end it in {" or ".join(_WRITERS)}')
-    if not force and (path.exists() or path.is_symlink()):
-        raise SpecError(f"{path} is there already: --force replaces it")
-    try:
-        handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise SpecError(f"cannot write to {path.parent}: {error.strerror}") from error
-    os.close(handle)
-    try:
-        n = write(lambda: (sample_document(entry) for entry in read_samples(store, record)), Path(scratch))
-        Path(scratch).replace(path)
-    finally:
-        Path(scratch).unlink(missing_ok=True)
-    return n
+        raise SpecError(f'"{path.name}" does not say its format: end it in {" or ".join((*_WRITERS, SUFFIX))}')
+    if options.replies:
+        raise SpecError(f"--replies is for run archives: end {path.name} in {SUFFIX}")
+    provenance = orjson.dumps(options.provenance, option=orjson.OPT_INDENT_2)
+    with new_file(path, force=options.force) as scratch:
+        if suffix == ".parquet":
+            return write(_samples(store, record), scratch, provenance)
+        with new_file(provenance_file(path), force=options.force) as beside:
+            beside.write_bytes(provenance + b"\n")
+            return write(_samples(store, record), scratch, provenance)
+
+
+def provenance_file(path: Path) -> Path:
+    """The file beside an exported one that says where its numbers come from.
+
+    >>> provenance_file(Path("out/scores.csv")).as_posix()
+    'out/scores.csv.provenance.json'
+    """
+    return path.with_name(f"{path.name}.provenance.json")
 
 
 Samples = Callable[[], Iterator[dict[str, Any]]]
 
 
-def _jsonl(samples: Samples, path: Path) -> int:
+def _samples(store: Store, record: RunRecord) -> Samples:
+    return lambda: (sample_document(entry) for entry in read_samples(store, record))
+
+
+def _jsonl(samples: Samples, path: Path, provenance: bytes) -> int:
     n = 0
     with path.open("wb") as out:
         for entry in samples():
@@ -58,7 +82,7 @@ def _jsonl(samples: Samples, path: Path) -> int:
     return n
 
 
-def _csv(samples: Samples, path: Path) -> int:
+def _csv(samples: Samples, path: Path, provenance: bytes) -> int:
     columns = _columns(samples)
     n = 0
     with path.open("w", encoding="utf-8", newline="") as out:
@@ -92,14 +116,15 @@ def _columns(samples: Samples) -> dict[str, set[type]]:
     return columns
 
 
-def _parquet(samples: Samples, path: Path) -> int:
+def _parquet(samples: Samples, path: Path, provenance: bytes) -> int:
     try:
         import pyarrow as arrow
         import pyarrow.parquet as parquet
     except ImportError as error:
         raise MissingExtra("parquet", "writing Parquet") from error
     columns = _columns(samples)
-    schema = arrow.schema([(name, _arrow_type(arrow, kinds)) for name, kinds in columns.items()])
+    fields = [(name, _arrow_type(arrow, kinds)) for name, kinds in columns.items()]
+    schema = arrow.schema(fields, metadata={PROVENANCE: provenance})
     n = 0
     with parquet.ParquetWriter(path, schema) as writer:
         rows: list[dict[str, Any]] = []
@@ -130,4 +155,4 @@ def _fitting(value: Any, wanted: Any, arrow: Any) -> Any:
     return value if isinstance(value, str) else str(value)
 
 
-_WRITERS: dict[str, Callable[[Samples, Path], int]] = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
+_WRITERS: dict[str, Callable[[Samples, Path, bytes], int]] = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from assay.errors import SpecError
+from assay.interop.archive import is_archive, restore_archive
 from assay.interop.autorubric import read_autorubric
 from assay.interop.imported_run import found_again, keep
 from assay.interop.imported_tables import read_answers, read_votes
@@ -20,8 +21,9 @@ from assay.results.run import RunReport
 from assay.store.run_spec import import_identity
 from assay.store.runs import rename
 from assay.store.store import Store
+from assay.summary.finish import stored_report
 
-Format = Literal["inspect", "lm_eval", "autorubric", "answers", "votes"]
+Format = Literal["archive", "inspect", "lm_eval", "autorubric", "answers", "votes"]
 FORMATS: tuple[str, ...] = get_args(Format)
 
 
@@ -54,6 +56,8 @@ def import_file(store: Store, path: Path, options: ImportOptions) -> ImportResul
     if not path.exists():
         raise SpecError(f'there is no "{path}"')
     form = options.format or format_of(path)
+    if form == "archive":
+        return _restore(store, path, options)
     imported = _read(path, form, options)
     if not imported.samples:
         raise SpecError(f"{path} holds no samples")
@@ -65,6 +69,21 @@ def import_file(store: Store, path: Path, options: ImportOptions) -> ImportResul
     named = replace(imported, task=options.task or imported.task, model=options.model or imported.model)
     report = keep(named, store, path.resolve(), digest, name=options.name, tags=options.tags)
     return ImportResult(run=report.run, format=form, report=report, notes=imported.notes)
+
+
+def _restore(store: Store, path: Path, options: ImportOptions) -> ImportResult:
+    """Put the run of an archive into the store as it was."""
+    if options.task or options.model or options.output or options.scores or options.dataset:
+        raise SpecError(f"{path} is a run archive, which is restored as it is: give only --name and --tag")
+    restored = restore_archive(store, path)
+    record = rename(store, restored.record, replace(restored.record.spec, name=options.name, tags=options.tags))
+    notes = []
+    if record.id != restored.original:
+        notes.append(
+            f"run {restored.original} of the archive is run {record.id} here: the store has another run of that id"
+        )
+    report = None if restored.was_there else stored_report(store, record)
+    return ImportResult(run=record.id, format="archive", report=report, notes=tuple(notes))
 
 
 def _read(path: Path, form: str, options: ImportOptions) -> Imported:
@@ -84,6 +103,8 @@ def format_of(path: Path) -> Format:
         if (path / "manifest.json").is_file():
             return "autorubric"
         raise SpecError(f"{path} is a folder without manifest.json: name the file to import")
+    if is_archive(path):
+        return "archive"
     if suffix == ".eval" or zipfile.is_zipfile(path):
         return "inspect"
     if suffix == ".json":

@@ -175,6 +175,10 @@ class RunSpec:
         """The spec as it comes back from the store: a tuple of the file is a list there."""
         return RunSpec.from_json(self.to_json())
 
+    def unnamed(self) -> str:
+        """The spec as the store would keep it without a name and tags, which people may change at any time."""
+        return replace(self, name=None, tags=()).to_json()
+
     def to_json(self) -> str:
         """The spec as the store keeps it."""
         return orjson.dumps(_document(self), option=orjson.OPT_NON_STR_KEYS, default=str).decode()

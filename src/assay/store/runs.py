@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import orjson
 from sqlalchemy import Connection, Row, and_, case, or_, select, update
@@ -197,6 +197,13 @@ def latest_of(store: Store, identity: str) -> RunRecord | None:
     return None if row is None else _record(row)
 
 
+def runs_of(store: Store, identity: str, *, run_id: str) -> list[RunRecord]:
+    """The runs with this id or the same content, the one with the id first."""
+    query = select(runs).where(or_(runs.c.identity == identity, runs.c.id == run_id))
+    with store.connect() as connection:
+        return [_record(row) for row in connection.execute(query.order_by(runs.c.id != run_id, runs.c.no))]
+
+
 def latest_named(store: Store, task: str, *, model: str | None = None) -> RunRecord | None:
     """The newest run of a task, whatever its content; one of the same model if there is any."""
     same_model = case((runs.c.model == model, 1), else_=0)
@@ -213,12 +220,14 @@ def find(store: Store, name: str) -> RunRecord:
     newest run of a task; `latest`, the newest of all; a unique prefix of its id. Steps of something else, such as the
     probes of an audit, are found by id only.
     """
-    newest = select(runs).order_by(runs.c.no.desc())
+    every = select(runs).order_by(runs.c.no.desc())
+    # the run of an attached archive has a negative number: only its full id means it
+    newest = every.where(runs.c.no > 0)
     own = newest.where(runs.c.kind.not_in(sorted(STEPS))).limit(1)
-    queries = [newest.where(runs.c.id == name), own.where(runs.c.name == name)]
+    queries = [every.where(runs.c.id == name), own.where(runs.c.name == name)]
     # of a specification that is run several times, the first run is its result
     first = select(runs).order_by(case((runs.c.repeat == 0, 0), else_=1), runs.c.no.desc()).limit(1)
-    queries.append(first.where(runs.c.specification == name))
+    queries.append(first.where(runs.c.specification == name, runs.c.no > 0))
     if name.endswith(OF_TASK):
         queries.append(own.where(runs.c.task == name.removesuffix(OF_TASK)))
     if name == LATEST:
@@ -315,6 +324,11 @@ def _record(row: Row[tuple[object, ...]]) -> RunRecord:
             "tags": () if tags is None else tuple(orjson.loads(tags)),
         }
     )
+
+
+def spec_of(row: Mapping[str, Any]) -> RunSpec:
+    """The spec that a row of the table holds."""
+    return RunSpec.from_json(row["spec"])
 
 
 def _me() -> str:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event
@@ -39,7 +40,9 @@ class Store:
     def __init__(self, engine: Engine, location: str, *, reads: Path | None = None) -> None:
         self.engine = engine
         self.location = location
+        self.attached: list[Path] = []
         self._reads = reads
+        self._folders: list[TemporaryDirectory[str]] = []
 
     @property
     def is_read_only(self) -> bool:
@@ -58,10 +61,40 @@ class Store:
         with explained(self.location), self.engine.connect() as connection:
             yield connection
 
+    def attach(self, path: Path) -> None:
+        """Show the rows of another store beside those of this one, which is open for reading."""
+        assert self.is_read_only
+        if not self.attached:
+            event.listen(self.engine, "connect", self._show_attached)
+        self.attached.append(path)
+        # connections that are open do not know the new rows
+        self.engine.dispose()
+
+    def own(self, folder: TemporaryDirectory[str]) -> None:
+        """Remove a temporary folder when this store is closed."""
+        self._folders.append(folder)
+
+    def _show_attached(self, connection: Any, _record: object) -> None:
+        """Put a temporary view over each table: SQLite looks a name up there first."""
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA query_only = OFF")
+        for number, path in enumerate(self.attached):
+            cursor.execute(f"ATTACH DATABASE ? AS attached_{number}", (f"{path.as_uri()}?mode=ro&immutable=1",))
+        for table in schema.metadata.sorted_tables:
+            # a migrated table may have its columns in another order
+            columns = ", ".join(f'"{column.name}"' for column in table.c)
+            sources = ("main", *(f"attached_{number}" for number in range(len(self.attached))))
+            union = " UNION ALL ".join(f"SELECT {columns} FROM {source}.{table.name}" for source in sources)  # noqa: S608
+            cursor.execute(f"CREATE TEMP VIEW {table.name} AS {union}")
+        cursor.execute("PRAGMA query_only = ON")
+        cursor.close()
+
     def close(self) -> None:
         self.engine.dispose()
         if self._reads is not None:
             tidy(self._reads)
+        for folder in self._folders:
+            folder.cleanup()
 
 
 def insert_many(

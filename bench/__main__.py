@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import bootstrap, code, instructions, live, recorded, rubric, startup
+from bench import agreement, bootstrap, code, instructions, live, recorded, rubric, startup
 
 PARTS = {
     "startup": startup.measure,
@@ -12,6 +12,7 @@ PARTS = {
     "live": live.measure,
     "rubric": rubric.measure,
     "bootstrap": bootstrap.measure,
+    "agreement": agreement.measure,
     "code": code.measure,
     "instructions": instructions.measure,
 }

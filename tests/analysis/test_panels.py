@@ -24,7 +24,7 @@ from assay.stats.panel import effective_judges
 FIVE = Scale(kind="ordinal", labels=tuple("ABCDE"), values=(0.0, 0.25, 0.5, 0.75, 1.0))
 NAMES = Scale(kind="nominal", labels=("red", "blue"))
 BINARY = Scale.of(Criterion(requirement="Polite"))
-MEASURE = Intervals(0, 0.95)
+MEASURE = Intervals()
 
 
 def made(judges, *, scale=FIVE, truth=None, name="c", **more):

@@ -239,3 +239,51 @@ def test_votes_that_were_imported_are_the_latest_too(judged):
     said = judged.assay("agreement", "--json")
     assert said.code == 0, said.err
     assert list(said.json["criteria"]) == ["kind"]
+
+
+def _votes(judges, label_of):
+    rows = (f"{item},judge-{judge},{label_of(item, judge)}" for item in range(12) for judge in range(judges))
+    return "\n".join(("item,judge,label", *rows)) + "\n"
+
+
+def _between(project, text, *options):
+    project.write("votes.csv", text)
+    outcome = project.assay("agreement", "--votes", "votes.csv", "--json", *options)
+    assert outcome.code == 0, outcome.err
+    return json.loads(outcome.out)["criteria"]["label"]
+
+
+@pytest.mark.parametrize(
+    ("words", "written_otherwise", "options"),
+    [(("yes", "no"), ("YES", "No"), ()), (("1", "2"), ("1.0", "2.00"), ()), (("1", "2"), ("1.0", "2"), ("ordinal",))],
+)
+def test_labels_that_differ_in_case_or_are_equal_numbers_are_one_option(project, words, written_otherwise, options):
+    def right(item, judge):
+        return (item + (item % 5 == judge)) % 2
+
+    flags = ("--scale", *options) if options else ()
+    plain = _between(project, _votes(3, lambda item, judge: words[right(item, judge)]), *flags)
+    mixed = _between(
+        project,
+        _votes(3, lambda item, judge: (written_otherwise if judge == 1 else words)[right(item, judge)]),
+        *flags,
+    )
+    assert len(mixed["labels"]) == 2
+    for name, value in plain["between_judges"]["values"].items():
+        assert mixed["between_judges"]["values"][name]["value"] == value["value"], name
+
+
+def test_above_ten_judges_pairs_have_intervals_on_request_only(project):
+    text = _votes(11, lambda item, judge: "no" if (item * 7 + judge * item) % 5 < 2 else "yes")
+    plain = _between(project, text)["between_judges"]
+    asked = _between(project, text, "--pair-intervals")["between_judges"]
+    assert {pair["kappa"].get("low") for pair in plain["pairs"]} == {None}
+    bounded = [pair["kappa"]["low"] is not None for pair in asked["pairs"] if pair["kappa"]["value"] is not None]
+    assert all(bounded)
+    assert len(bounded) > 10
+    for one, other in zip(plain["pairs"], asked["pairs"], strict=True):
+        assert one["kappa"]["value"] == pytest.approx(other["kappa"]["value"], abs=1e-14)
+    assert plain["values"] == asked["values"]
+    shown = project.assay("agreement", "--votes", "votes.csv")
+    assert "--pair-intervals" in shown.out
+    assert "--pair-intervals" not in project.assay("agreement", "--votes", "votes.csv", "--pair-intervals").out

@@ -43,6 +43,22 @@ def test_every_two_raters_have_a_kappa_on_what_both_rated(textbook: np.ndarray) 
         assert pair.value.n == expected.n
 
 
+@pytest.mark.parametrize("weighting", ["none", "linear", "quadratic"])
+def test_kappas_of_pairs_without_intervals_have_the_same_values_and_reasons(weighting) -> None:
+    random = np.random.default_rng(5)
+    table = random.integers(1, 4, (30, 6)).astype(float)
+    table[random.random(table.shape) < 0.2] = np.nan
+    table[:, 4] = np.nan
+    table[:, 5] = 2
+    ratings = Ratings.of(table)
+    for plain, full in zip(
+        pairwise_kappas(ratings, weighting, rng=None), pairwise_kappas(ratings, weighting, rng=rng()), strict=True
+    ):
+        assert (plain.first, plain.second, plain.value.n) == (full.first, full.second, full.value.n)
+        assert plain.value.reason == full.value.reason
+        assert plain.value.value == (None if full.value.value is None else pytest.approx(full.value.value, abs=1e-14))
+
+
 def test_agreement_rises_without_the_judge_who_guesses() -> None:
     random = np.random.default_rng(2)
     codes = np.repeat(random.integers(0, 3, (60, 1)), 3, axis=1)

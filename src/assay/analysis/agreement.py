@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from assay.analysis.panels import (
     unsteadiness,
     without_each,
 )
-from assay.analysis.scale import ABSENT, Intervals, Votes
+from assay.analysis.scale import ABSENT, MOST_RATERS, Intervals, Votes
 from assay.results.agreement import PANEL, AgainstTruth, Between, CriterionAgreement, MetricsResult, Values
 from assay.stats.abstention import abstentions
 from assay.stats.additive_stats import Additive, macro
@@ -35,6 +35,7 @@ from assay.types import MetricValue
 
 _KAPPAS: dict[str, Weighting] = {"kappa": "none", "kappa_linear": "linear", "kappa_quadratic": "quadratic"}
 CORRELATIONS: tuple[Name, ...] = ("spearman", "kendall", "pearson")
+DEFAULT = Intervals()
 _ALPHAS: tuple[AlphaScale, ...] = ("nominal", "ordinal", "interval")
 
 
@@ -44,29 +45,43 @@ def agreement(
     scores: Mapping[str, Values] | None = None,
     totals: Totals | None = None,
     notes: Sequence[str] = (),
-    seed: int = 0,
-    level: float = 0.95,
+    measure: Intervals = DEFAULT,
+    on_criterion: Callable[[str], None] = lambda _name: None,
 ) -> MetricsResult:
     """The agreement on every criterion and over all of them; the same votes and seed give the same intervals.
 
     `scores` compares total scores with those of the truth; `totals` holds what each judge alone would give.
+    `on_criterion` is told the name of every criterion before its numbers are computed.
     """
-    measure = Intervals(seed, level)
+    by_criterion = []
+    for votes in criteria:
+        on_criterion(votes.name)
+        by_criterion.append(_criterion(votes, measure))
+    on_criterion("all criteria")
     overall: dict[str, dict[str, MetricValue]] = {}
     defined: dict[str, dict[str, int]] = {}
     compared = [each for each in criteria if (each.truth != ABSENT).any()]
     for name in dict.fromkeys(rater for each in compared for rater in each.raters()):
         overall[name], defined[name] = _overall(compared, name, measure)
     return MetricsResult(
-        criteria=tuple(_criterion(each, measure) for each in criteria),
+        criteria=tuple(by_criterion),
         overall=overall,
         defined=defined,
         between=_between_overall(criteria, measure),
         scores=dict(scores or {}),
         totals={} if totals is None else together_on_totals(totals, measure),
         redundant=redundant(criteria, measure),
-        notes=tuple(notes),
+        notes=(*notes, *_without_intervals(criteria, measure)),
     )
+
+
+def _without_intervals(criteria: Sequence[Votes], measure: Intervals) -> Iterator[str]:
+    most = max((len(raters) for votes in criteria for raters in (votes.judges, votes.people)), default=0)
+    if not measure.covers_pairs(most):
+        yield (
+            f"{most} raters: the kappas of two raters and the alphas of the others have no intervals above "
+            f"{MOST_RATERS} raters; --pair-intervals computes them, which takes long"
+        )
 
 
 def _criterion(votes: Votes, measure: Intervals) -> CriterionAgreement:
@@ -166,7 +181,8 @@ def _between(votes: Votes, raters: Mapping[str, IntArray], measure: Intervals) -
     pairs: dict[tuple[str, str], dict[str, MetricValue]] = {}
     for key, weighting in _KAPPAS.items():
         if weighting == "none" or valued:
-            for found in pairwise_kappas(ratings, weighting, rng=rng(key), level=level):
+            random = rng(key) if measure.covers_pairs(len(names)) else None
+            for found in pairwise_kappas(ratings, weighting, rng=random, level=level):
                 pairs.setdefault((names[found.first], names[found.second]), {})[key] = found.value
     without = without_each(votes, raters, "ordinal" if votes.scale.kind == "ordinal" else "nominal", measure)
     return Between(raters=names, values=values, pairs=pairs, without=without)

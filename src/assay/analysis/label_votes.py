@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.analysis.scale import Scale
+from assay.analysis.scale import Scale, option_key
 from assay.analysis.votes import Ballot
 from assay.store.decoder import Sample
 from assay.store.run_spec import StoredScorer
@@ -50,7 +50,7 @@ def _scale(declared: Sequence[str], ballot: Ballot) -> Scale:
     """The declared labels, and the true ones that the judge was not offered."""
     known: dict[str, str] = {}
     for label in (*declared, *ballot.labels()):
-        known.setdefault(label.strip().casefold(), label)
+        known.setdefault(option_key(label), label)
     return Scale(kind="nominal", labels=tuple(known.values()))
 
 

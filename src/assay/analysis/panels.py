@@ -61,7 +61,7 @@ def without_each(
     if len(raters) < LEAST_RATERS:
         return {}
     ratings, level = votes.ratings(raters), measure.level
-    rng = measure.rng(votes.name, *raters, "without")
+    rng = measure.rng(votes.name, *raters, "without") if measure.covers_pairs(len(raters)) else None
     shares = leave_one_out(ratings, lambda rest: panel_agreement(rest, level=level))
     alphas = leave_one_out(ratings, lambda rest: krippendorffs_alpha(rest, alpha, rng=rng, level=level))
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 import numpy as np
@@ -19,6 +20,26 @@ from assay.stats.ratings import MISSING, Ratings
 ABSENT = -2
 """The code of a vote that nobody gave: no row, a failed call, a reply that could not be read."""
 ScaleKind = Literal["binary", "ordinal", "nominal"]
+MOST_RATERS = 10
+"""Up to so many raters every pair of them has an interval; beyond, on request."""
+
+LONGEST = 400
+"""Numbers with more digits are compared as text: writing them out would take as much memory as they claim."""
+
+
+def option_key(label: str) -> str:
+    """A key that labels of one option share: they match without case, or are equal numbers.
+
+    >>> option_key(" Yes") == option_key("YES"), option_key("1") == option_key("1.0"), option_key("1a")
+    (True, True, '1a')
+    """
+    text = label.strip().casefold()
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return text
+    # Decimal keeps large integers apart that one float would merge; adding 0 turns -0 into 0.
+    return f"{(number + 0).normalize():f}" if number.is_finite() and abs(number.adjusted()) < LONGEST else text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +75,9 @@ class Scale:
         """The place of a label, -1 for an abstention; a ValueError names the labels there are."""
         if label is None:
             return MISSING
-        wanted = label.strip().casefold()
-        for place, known in enumerate(self.labels):
-            if known.strip().casefold() == wanted:
+        wanted = option_key(label)
+        for place, declared in enumerate(self.labels):
+            if option_key(declared) == wanted:
                 return place
         if wanted in self.abstaining:
             return MISSING
@@ -129,8 +150,14 @@ def agreed_truth(people: Mapping[str, IntArray], scale: Scale, rows: int) -> Int
 class Intervals:
     """What all numbers share: the seed of their intervals and the level."""
 
-    seed: int
-    level: float
+    seed: int = 0
+    level: float = 0.95
+    of_pairs: bool = False
+    """Intervals of every pair of raters, however many raters there are."""
+
+    def covers_pairs(self, raters: int) -> bool:
+        """Whether pairs, and the panel without each of its raters, get intervals: their cost grows with the pairs."""
+        return self.of_pairs or raters <= MOST_RATERS
 
     def rng(self, *address: str) -> np.random.Generator:
         return generator(self.seed, "/".join(("agreement", *address)))

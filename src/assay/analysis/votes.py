@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from assay.analysis.agreement import CORRELATIONS
-from assay.analysis.scale import ABSENT, Scale, ScaleKind, Votes, agreed_truth
+from assay.analysis.scale import ABSENT, Scale, ScaleKind, Votes, agreed_truth, option_key
 from assay.errors import Problem, SpecError
 from assay.interop.table_file import Refused, read_table
 from assay.judging.criteria import Criterion, CriterionVerdict
@@ -59,13 +59,18 @@ class Ballot:
         places = {row: place for place, row in enumerate(self.rows)}
         numbers = {item: number for number, item in enumerate(dict.fromkeys(self.rows.values()))}
 
+        # Votes are many and labels few: each label is looked up once.
+        code_of: dict[str | None, int] = {}
+
         def coded(said: Said) -> IntArray:
             codes = np.full(len(places), ABSENT, dtype=np.int64)
             for row, label in said.items():
-                try:
-                    codes[places[row]] = scale.code(label)
-                except ValueError as error:
-                    raise SpecError(f'criterion "{self.name}", item {self.rows[row]}: {error}') from None
+                if label not in code_of:
+                    try:
+                        code_of[label] = scale.code(label)
+                    except ValueError as error:
+                        raise SpecError(f'criterion "{self.name}", item {self.rows[row]}: {error}') from None
+                codes[places[row]] = code_of[label]
             return codes
 
         people = {name: coded(said) for name, said in self.people.items()}
@@ -130,13 +135,20 @@ class Ballot:
         return made
 
     def labels(self) -> list[str]:
-        """The labels that occur, numbers in their order."""
+        """The options that occur, each as its first label in order, numbers in their order.
+
+        Labels that differ in case only, or are equal numbers, are one option.
+        """
         said = (*self.judges.values(), *self.people.values(), self.panel, self.truth)
         there = {label for each in said for label in each.values() if label is not None}
         there |= {label for rows in self.again.values() for times in rows.values() for label in times.values()}
         there -= self.abstaining
-        numbers = [_number(label) for label in there]
-        return sorted(there, key=(lambda label: _number(label) or 0.0) if None not in numbers else None)
+        options: dict[str, str] = {}
+        # "1" before "1.0" and "YES" before "yes", whatever order the votes came in
+        for label in sorted(there, key=lambda label: (len(label), label)):
+            options.setdefault(option_key(label), label)
+        numbers = [_number(label) for label in options.values()]
+        return sorted(options.values(), key=(lambda label: _number(label) or 0.0) if None not in numbers else None)
 
 
 def _text(value: object) -> str | None:
@@ -283,7 +295,8 @@ def scale_from_votes(ballot: Ballot, kind: ScaleKind | None = None) -> Scale:
 
 def _values(ballot: Ballot, labels: Sequence[str], kind: ScaleKind | None) -> tuple[float, ...] | None:
     if ballot.values:
-        known = [ballot.values.get(label) for label in labels]
+        by_option = {option_key(label): value for label, value in ballot.values.items()}
+        known = [by_option.get(option_key(label)) for label in labels]
         return None if None in known else tuple(value for value in known if value is not None)
     if kind != "ordinal":
         return None

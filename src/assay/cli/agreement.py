@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.cli.options import FILE, console, find_store, json_option, store_option
+from assay.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from assay.analysis.panels import Totals
     from assay.analysis.scale import Scale, ScaleKind, Votes
@@ -32,6 +34,11 @@ if TYPE_CHECKING:
     help="How to read labels of --votes: as names (default), or as numbers on a scale.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the intervals.")
+@click.option(
+    "--pair-intervals",
+    is_flag=True,
+    help="Compute the intervals of every pair of judges, and without each judge, above 10 judges too.",
+)
 @store_option
 @json_option
 def command(
@@ -43,6 +50,7 @@ def command(
     rubric: Path | None,
     scale: ScaleKind | None,
     seed: int,
+    pair_intervals: bool,
     store: str | None,
     as_json: bool,
 ) -> None:
@@ -60,6 +68,7 @@ def command(
       assay agreement --votes votes.csv --truth expert
     """
     from assay.analysis.agreement import agreement
+    from assay.analysis.scale import Intervals
 
     if votes is not None and run is not None:
         raise click.UsageError("give a RUN or --votes, not both")
@@ -75,7 +84,15 @@ def command(
     if undeclared and votes is None:
         notes.append(f"the scale of {', '.join(undeclared)} is what occurs in the votes; --rubric FILE declares it")
     notes += _lacking(made, "--truth JUDGE" if votes is not None else "`ground_truth` in the task's scorer")
-    result = agreement(made, scores=found.scores, totals=found.totals, notes=notes, seed=seed)
+    with _progress(len(made)) as on_criterion:
+        result = agreement(
+            made,
+            scores=found.scores,
+            totals=found.totals,
+            notes=notes,
+            measure=Intervals(seed, of_pairs=pair_intervals),
+            on_criterion=on_criterion,
+        )
     if as_json:
         import orjson
 
@@ -88,6 +105,24 @@ def command(
     if found.run is not None:
         terminal.print(f"run {found.run}\n")
     terminal.print(agreement_table(result))
+
+
+@contextmanager
+def _progress(criteria: int) -> Iterator[Callable[[str], None]]:
+    """Shows on a terminal which criterion is being computed; the line is gone when the numbers are there."""
+    if not sys.stderr.isatty():
+        yield lambda _name: None
+        return
+    from rich.console import Console
+
+    started: list[str] = []
+    with Console(stderr=True).status("reading votes") as status:
+
+        def on_criterion(name: str) -> None:
+            started.append(name)
+            status.update(f"agreement: {clean(name, width=40)} ({min(len(started), criteria)} of {criteria})")
+
+        yield on_criterion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.analysis.agreement import agreement
 from assay.analysis.panels import Totals
-from assay.analysis.scale import ABSENT, Scale, Votes
+from assay.analysis.scale import ABSENT, Intervals, Scale, Votes
 from assay.analysis.votes import Ballot, score_errors
 from assay.errors import SpecError
 from assay.grading.dataset import RubricDataset
@@ -64,7 +64,7 @@ def compute_metrics(
     scores = _scores(graded, truths, config, seed=seed, level=level)
     totals = _judge_totals(graded, truths, config)
     return agreement(
-        list(criteria.values()), scores=scores, totals=totals, notes=_notes(result), seed=seed, level=level
+        list(criteria.values()), scores=scores, totals=totals, notes=_notes(result), measure=Intervals(seed, level)
     )
 
 

@@ -19,6 +19,7 @@ from assay.stats.interval import no_interval
 from assay.types import Interval, MetricValue
 
 LEAST_ITEMS = 2
+NOT_ASKED = "not computed for so many raters; --pair-intervals adds it"
 TOO_FEW = f"needs at least {LEAST_ITEMS} items"
 
 
@@ -86,8 +87,8 @@ def too_many(classes: int) -> str | None:
     return f"more than {MOST_CLASSES} classes" if classes > MOST_CLASSES else None
 
 
-def bootstrapped(made: Additive, *, rng: np.random.Generator, level: float = 0.95) -> MetricValue:
-    """The number with its Bayesian bootstrap interval, or None with the reason.
+def bootstrapped(made: Additive, *, rng: np.random.Generator | None, level: float = 0.95) -> MetricValue:
+    """The number with its Bayesian bootstrap interval, or None with the reason; without `rng` it has no interval.
 
     >>> from assay.stats.classification import kappa
     >>> codes = np.array([0, 1] * 10)
@@ -98,7 +99,10 @@ def bootstrapped(made: Additive, *, rng: np.random.Generator, level: float = 0.9
     estimate = made.estimate()
     if np.isnan(estimate):
         return MetricValue(value=None, n=made.n, reason=TOO_FEW if made.n < LEAST_ITEMS else made.undefined)
-    return MetricValue(value=estimate, n=made.n, interval=_interval(made, estimate, rng, level))
+    interval = (
+        no_interval(NOT_ASKED, level=level, method=METHOD) if rng is None else _interval(made, estimate, rng, level)
+    )
+    return MetricValue(value=estimate, n=made.n, interval=interval)
 
 
 def _interval(made: Additive, estimate: float, rng: np.random.Generator, level: float) -> Interval:

@@ -22,12 +22,13 @@ Scale = Literal["nominal", "ordinal", "interval"]
 
 
 def krippendorffs_alpha(
-    ratings: Ratings, scale: Scale = "nominal", *, rng: np.random.Generator, level: float = 0.95
+    ratings: Ratings, scale: Scale = "nominal", *, rng: np.random.Generator | None, level: float = 0.95
 ) -> MetricValue:
     """Agreement of raters beyond chance; 1 is perfect, 0 is chance. A gap is missing, not a category.
 
     Ordinal ranks options by value, equal values sharing a rank; interval takes squared differences of values.
     Items with fewer than two ratings say nothing and are not counted. Undefined where all ratings are equal.
+    Without `rng` the value has no interval.
 
     >>> found = krippendorffs_alpha(Ratings.of([[1, 1], [2, 2], [1, 2]]), rng=np.random.default_rng(1))
     >>> round(found.value, 4)

@@ -7,6 +7,7 @@ Sampling: the same number as a design effect.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -14,13 +15,18 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from assay.stats.clusters import Clusters, FloatArray, units
+from assay.stats.additive_stats import LEAST_ITEMS, NOT_ASKED, TOO_FEW
+from assay.stats.bayes import METHOD as KAPPA_METHOD
+from assay.stats.clusters import Clusters, FloatArray
 from assay.stats.correlation import LEAST, Name, correlation
 from assay.stats.interval import no_interval, ratio
 from assay.stats.jackknife import METHOD, LeftOut, fisher_interval
-from assay.stats.kappa import Weighting, cohens_kappa
-from assay.stats.ratings import Ratings
+from assay.stats.kappa import Weighting, cohens_kappa, distances, kappa_sums
+from assay.stats.ratings import MISSING, Ratings
 from assay.types import MetricValue
+
+BLOCK_NUMBERS = 400_000
+"""How many numbers a block of pairs of judges holds: small enough for the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,14 +53,16 @@ def panel_agreement(ratings: Ratings, *, level: float = 0.95) -> MetricValue:
 
 
 def pairwise_kappas(
-    ratings: Ratings, weighting: Weighting = "none", *, rng: np.random.Generator, level: float = 0.95
+    ratings: Ratings, weighting: Weighting = "none", *, rng: np.random.Generator | None, level: float = 0.95
 ) -> tuple[PairValue, ...]:
-    """Cohen's kappa of every two raters, on the items that both rated.
+    """Cohen's kappa of every two raters, on the items that both rated; without `rng` the values have no interval.
 
     >>> found = pairwise_kappas(Ratings.of([[1, 1, 2], [2, 2, 1], [1, 1, 1]]), rng=np.random.default_rng(1))
     >>> [(pair.first, pair.second, round(pair.value.value, 2)) for pair in found]
     [(0, 1, 1.0), (0, 2, -0.5), (1, 2, -0.5)]
     """
+    if rng is None:
+        return _plain_kappas(ratings, weighting, level)
     return tuple(
         PairValue(
             first=first,
@@ -63,6 +71,36 @@ def pairwise_kappas(
         )
         for first, second in combinations(range(ratings.raters), 2)
     )
+
+
+def _plain_kappas(ratings: Ratings, weighting: Weighting, level: float) -> tuple[PairValue, ...]:
+    """The kappas of all pairs from their confusion tables, counted for one rater and all later ones at once."""
+    k, none = ratings.options, no_interval(NOT_ASKED, level=level, method=KAPPA_METHOD)
+    apart = distances(ratings.values, weighting)
+    pairs: list[PairValue] = []
+    for first in range(ratings.raters - 1):
+        others = ratings.codes[:, first + 1 :]
+        one = ratings.codes[:, first, None]
+        both = (one != MISSING) & (others != MISSING)
+        cells = (np.arange(others.shape[1]) * k + one) * k + others
+        tables = np.bincount(cells[both], minlength=others.shape[1] * k * k).astype(np.float64)
+        tables = tables.reshape(-1, k, k)
+        made = kappa_sums(ratings.pair(first, first + 1), ratings.values, weighting)
+        hits = (
+            np.diagonal(tables, axis1=1, axis2=2) if weighting == "none" else (tables * apart).sum(axis=(1, 2))[:, None]
+        )
+        sums = np.concatenate([hits, tables.sum(axis=2), tables.sum(axis=1)], axis=1)
+        items = both.sum(axis=0)
+        enough = items >= LEAST_ITEMS
+        kappas = np.full(len(sums), np.nan)
+        kappas[enough] = made.value(sums[enough])
+        for place, (kappa, n) in enumerate(zip(kappas.tolist(), items.tolist(), strict=True)):
+            if math.isnan(kappa):
+                value = MetricValue(value=None, n=n, reason=TOO_FEW if n < LEAST_ITEMS else made.undefined)
+            else:
+                value = MetricValue(value=kappa, n=n, interval=none)
+            pairs.append(PairValue(first=first, second=first + 1 + place, value=value))
+    return tuple(pairs)
 
 
 def leave_one_out(ratings: Ratings, number: Callable[[Ratings], MetricValue]) -> tuple[MetricValue, ...]:
@@ -89,21 +127,16 @@ def effective_judges(table: npt.ArrayLike, clusters: Clusters = None, *, level: 
     """
     numbers = np.asarray(table, dtype=np.float64)
     judges = numbers.shape[1]
-    rows, pairs = _moments(numbers)
-    if not len(pairs):
+    mean, without, clustered = _mean_correlations(numbers, clusters)
+    if mean is None:
         return MetricValue(value=None, n=len(numbers), reason="no two judges vary on 4 shared items")
-    found = units(*rows.T, clusters=clusters)
-    total = found.counts @ found.sums
-    mean = float(_mean_correlation(total))
     share = 1 + (judges - 1) * mean
     if share <= 1e-12:
         return MetricValue(value=None, n=len(numbers), reason="the judges contradict each other")
-    if found.n < LEAST:
+    if len(without) < LEAST:
         bounds = no_interval(f"needs at least {LEAST} clusters", level=level, method=METHOD)
         return MetricValue(value=judges / share, n=len(numbers), interval=bounds)
-    without = _mean_correlation(total - found.sums)
-    left = LeftOut(estimate=mean, without=without, counts=found.counts, clustered=found.clusters is not None)
-    bounds = fisher_interval(left, level=level)
+    bounds = fisher_interval(LeftOut(estimate=mean, without=without, clustered=clustered), level=level)
     low, high = (
         None if r is None or 1 + (judges - 1) * r <= 0 else judges / (1 + (judges - 1) * r)
         for r in (bounds.high, bounds.low)
@@ -111,26 +144,51 @@ def effective_judges(table: npt.ArrayLike, clusters: Clusters = None, *, level: 
     return MetricValue(value=judges / share, n=len(numbers), interval=replace(bounds, low=low, high=high))
 
 
-def _moments(numbers: FloatArray) -> tuple[FloatArray, list[tuple[int, int]]]:
-    """Per item, for each two judges that vary on shared items: 1, x, y, xx, yy, xy, centred and scaled."""
-    pairs, columns = [], []
-    for first, second in combinations(range(numbers.shape[1]), 2):
-        x, y = numbers[:, first], numbers[:, second]
-        both = ~np.isnan(x) & ~np.isnan(y)
-        if both.sum() < LEAST or np.ptp(x[both]) == 0 or np.ptp(y[both]) == 0:
-            continue
-        dx, dy = ((np.where(both, side, 0.0) - side[both].mean()) / np.ptp(side[both]) * both for side in (x, y))
-        columns.append(np.column_stack([both, dx, dy, dx**2, dy**2, dx * dy]))
-        pairs.append((first, second))
-    return (np.concatenate(columns, axis=1) if columns else np.zeros((len(numbers), 0))), pairs
+def _mean_correlations(numbers: FloatArray, clusters: Clusters) -> tuple[float | None, FloatArray, bool]:
+    """The mean correlation of two judges, the same without each unit, and whether units are clusters of items.
+
+    Pairs are taken in blocks: the moments of all pairs of 88 judges at once would fill 200 MB.
+    """
+    order = np.arange(len(numbers)) if clusters is None else np.argsort(clusters, kind="stable")
+    ids = order if clusters is None else clusters[order]
+    numbers = numbers[order]
+    starts = np.flatnonzero(np.concatenate(([True], ids[1:] != ids[:-1]))) if len(ids) else order
+    clustered = len(starts) < len(numbers)
+    first, second = np.triu_indices(numbers.shape[1], k=1)
+    cast = ~np.isnan(numbers)
+    known = np.where(cast, numbers, 0.0)
+    total, without, pairs = 0.0, np.zeros(len(starts)), 0
+    block = max(1, BLOCK_NUMBERS // max(1, len(numbers)))
+    for start in range(0, len(first), block):
+        sides = first[start : start + block], second[start : start + block]
+        both = cast[:, sides[0]] & cast[:, sides[1]]
+        n = both.sum(axis=0)
+        moments = [both.astype(np.float64)]
+        varies = n >= LEAST
+        for side in sides:
+            values = known[:, side]
+            width = np.where(both, values, -np.inf).max(axis=0) - np.where(both, values, np.inf).min(axis=0)
+            varies &= width > 0
+            middle = (values * both).sum(axis=0) / np.maximum(n, 1)
+            moments.append((values - middle) / np.where(varies, width, 1.0) * both)
+        _, x, y = moments
+        sums = [moment[:, varies] for moment in (*moments, x**2, y**2, x * y)]
+        if clustered:
+            sums = [np.add.reduceat(moment, starts, axis=0) for moment in sums]
+        totals = [moment.sum(axis=0) for moment in sums]
+        total += float(_correlations(*totals).sum())
+        without += _correlations(*(all_of - own for all_of, own in zip(totals, sums, strict=True))).sum(axis=-1)
+        pairs += int(varies.sum())
+    return (None, without, clustered) if not pairs else (total / pairs, without / pairs, clustered)
 
 
-def _mean_correlation(sums: FloatArray) -> FloatArray:
-    n, x, y, xx, yy, xy = np.moveaxis(sums.reshape(*sums.shape[:-1], -1, 6), -1, 0)
+def _correlations(
+    n: FloatArray, x: FloatArray, y: FloatArray, xx: FloatArray, yy: FloatArray, xy: FloatArray
+) -> FloatArray:
     n = np.maximum(n, 1.0)
     spread = (xx - x**2 / n) * (yy - y**2 / n)
     r = np.divide(xy - x * y / n, np.sqrt(np.abs(spread)), out=np.full_like(xy, np.inf), where=spread > 1e-18)
-    return np.asarray(r.mean(axis=-1))
+    return np.asarray(r)
 
 
 def constant_criteria(table: npt.ArrayLike) -> tuple[int, ...]:

@@ -168,7 +168,7 @@ def _add_metric(table: Table, metric: MetricReport, heading: str | None, notes: 
     rows = {_row_name(metric, name): value for name, value in result.values.items()}
     # what an accuracy must beat stands below it, wherever other values come behind
     first = dict(list(rows.items())[:1]) if "baseline" in result.detail else rows
-    left_out = f"{result.n_excluded:,} left out" if result.n_excluded else ""
+    left_out = f"{result.n_excluded:,} excluded" if result.n_excluded else ""
     _add_values(table, first, indent, notes, left_out)
     for what, value in _beside(result.detail):
         table.add_row(Text(f"{indent}  {what}", style="dim"), Text(number(value), style="dim"))

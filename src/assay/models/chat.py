@@ -92,7 +92,7 @@ def reply_of(document: Any, latency_s: float) -> Reply:
     return Reply(
         text=None if content is None else content_text(content),
         refusal=refusal,
-        items=reply_items(message),
+        items=reply_items(_with_references(message, choice)),
         usage=Usage(
             prompt_tokens=count(usage, "prompt_tokens", "num_prompt_tokens"),
             completion_tokens=count(usage, "completion_tokens", "num_completion_tokens"),
@@ -102,6 +102,12 @@ def reply_of(document: Any, latency_s: float) -> Reply:
         logprobs=choice.get("logprobs"),
         latency_s=latency_s,
     )
+
+
+def _with_references(message: Mapping[str, Any], choice: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The message with the passages that a retrieval system returns beside it."""
+    references = choice.get("references")
+    return {**message, "references": references} if isinstance(references, list) else message
 
 
 def reply_items(message: Mapping[str, Any]) -> tuple[Item, ...]:

@@ -13,6 +13,9 @@ from assay.spec.definitions import NOTHING, Definitions
 from assay.spec.placeholder import has_placeholder
 from assay.spec.source import problem_in
 
+MODEL_FIELDS = ("model_key", "judge_model_key")
+"""The settings that name a model."""
+
 
 def model_keys(loaded: LoadedTask) -> Iterator[str]:
     """The models that a task's own settings name: judges, simulated users."""
@@ -54,7 +57,7 @@ def _named(value: Any) -> Iterator[str]:
     if isinstance(value, BaseModel):
         for name in type(value).model_fields:
             entry = getattr(value, name)
-            if name == "model_key" and isinstance(entry, str):
+            if name in MODEL_FIELDS and isinstance(entry, str):
                 yield str(entry)
             else:
                 yield from _named(entry)

@@ -18,6 +18,7 @@ KINDS: LazyKinds[ScorerKind] = LazyKinds(
         "model_as_a_judge_classifier": "assay.scorers.judge_classifier",
         "model_as_a_judge_scorer": "assay.scorers.judge_scorer",
         "labeler_via_model": "assay.scorers.labeler",
+        "rag_checker": "assay.scorers.rag_checker",
         "rubric": "assay.scorers.rubric",
         "python": "assay.scorers.snippet",
         "python_all_samples": "assay.scorers.snippet_all",

@@ -41,15 +41,20 @@ def command(path: Path, *, format_: Any, store: str | None, as_json: bool, **giv
       assay import answers.csv --output reply --score correct
     """
     from assay.api.stored import open_project_store, run_report
-    from assay.cli.run import show
+    from assay.cli.run import print_json, show
     from assay.interop.import_files import ImportOptions, import_file
+    from assay.results.document import run_document
 
     opened = open_project_store(store)
     found = import_file(opened, path, ImportOptions(format=format_, **given))
     for note in found.notes:
         click.echo(f"note: {shown(note)}", err=True)
-    if found.report is None:
+    report = found.report
+    if report is None:
         click.echo(f"note: this file is run {found.run} already", err=True)
-        show(run_report(opened, found.run), as_json=as_json)
+        report = run_report(opened, found.run)
+    if not as_json:
+        show(report, as_json=False)
         return
-    show(found.report, as_json=as_json)
+    figures = {} if found.figures is None else {"source_figures": found.figures.document()}
+    print_json({**run_document(report), **figures})

@@ -17,6 +17,7 @@ from assay.interop.imported_tables import read_answers, read_votes
 from assay.interop.imported_values import Imported, as_json
 from assay.interop.inspect_log import read_inspect
 from assay.interop.lm_eval import read_lm_eval
+from assay.interop.source_figures import FigureCheck, check_figures
 from assay.results.run import RunReport
 from assay.store.run_spec import import_identity
 from assay.store.runs import rename
@@ -25,6 +26,10 @@ from assay.summary.finish import stored_report
 
 Format = Literal["archive", "inspect", "lm_eval", "autorubric", "answers", "votes"]
 FORMATS: tuple[str, ...] = get_args(Format)
+TOOLS = ("inspect", "lm_eval", "autorubric", "promptfoo", "deepeval")
+"""Formats of tools that compute metrics of their own."""
+READER_VERSION = 2
+"""Raised when a reader gives other scores for the same file: the file is then imported anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +54,7 @@ class ImportResult:
     format: str
     report: RunReport | None
     notes: tuple[str, ...] = ()
+    figures: FigureCheck | None = None
 
 
 def import_file(store: Store, path: Path, options: ImportOptions) -> ImportResult:
@@ -65,10 +71,23 @@ def import_file(store: Store, path: Path, options: ImportOptions) -> ImportResul
     before = found_again(store, import_identity(form, digest))
     if before is not None:
         rename(store, before, replace(before.spec, name=options.name, tags=options.tags))
-        return ImportResult(run=before.id, format=form, report=None, notes=imported.notes)
+        return _result(imported, stored_report(store, before), is_new=False)
     named = replace(imported, task=options.task or imported.task, model=options.model or imported.model)
     report = keep(named, store, path.resolve(), digest, name=options.name, tags=options.tags)
-    return ImportResult(run=report.run, format=form, report=report, notes=imported.notes)
+    return _result(imported, report, is_new=True)
+
+
+def _result(imported: Imported, report: RunReport, *, is_new: bool) -> ImportResult:
+    """The run with notes on what it lacks of the source's own summary."""
+    notes, check = imported.notes, None
+    if imported.figures is None:
+        if imported.format in TOOLS:
+            notes += ("the source has no summary of its own: the metrics cannot be checked against it",)
+    else:
+        check = check_figures(imported.figures, report)
+        notes += tuple(check.notes())
+    shown = report if is_new else None
+    return ImportResult(run=report.run, format=imported.format, report=shown, notes=notes, figures=check)
 
 
 def _restore(store: Store, path: Path, options: ImportOptions) -> ImportResult:
@@ -132,7 +151,7 @@ def _digest(path: Path, options: ImportOptions, imported: Imported) -> str:
         None if said == found else said
         for said, found in ((options.task, imported.task), (options.model, imported.model))
     )
-    total = hashlib.sha256(repr((task, model, *imported.chosen)).encode())
+    total = hashlib.sha256(repr((READER_VERSION, task, model, *imported.chosen)).encode())
     for each in _files(path, options.dataset):
         with each.open("rb") as file:
             total.update(hashlib.file_digest(file, "sha256").digest())

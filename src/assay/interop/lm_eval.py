@@ -27,6 +27,8 @@ FORMAT = "lm_eval"
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+))?\.jsonl")
 _CORPUS = ("bleu", "chrf", "ter")
 """Metrics of all texts together, whose lines hold the texts instead of a number."""
+_MEANS = ("brier_score",)
+"""Aggregations that are means of what stands here for each sample."""
 _OWN = {
     "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics",
     "doc_hash", "prompt_hash", "target_hash",
@@ -65,7 +67,9 @@ def read_lm_eval(path: Path) -> Imported:
         model=str(summary["model_name"]) if isinstance(summary.get("model_name"), str) else None,
         samples=samples,
         notes=tuple(notes),
-        figures=tuple(_figures(results, list(filters))) if isinstance(results, dict) else None,
+        figures=tuple(_figures(results, list(filters), _not_means(summary, task)))
+        if isinstance(results, dict)
+        else None,
     )
 
 
@@ -83,14 +87,22 @@ def _summary(path: Path, task: str, time: str) -> Mapping[str, Any]:
     return {}
 
 
-def _figures(results: Mapping[str, Any], filters: Sequence[str]) -> Iterator[SourceFigure]:
+def _not_means(summary: Mapping[str, Any], task: str) -> set[str]:
+    """The metrics of a task that are no means over its samples."""
+    config = (summary.get("configs") or {}).get(task)
+    entries = config.get("metric_list") if isinstance(config, dict) else None
+    named = [entry for entry in entries or [] if isinstance(entry, dict)]
+    others = {str(entry.get("metric")) for entry in named if entry.get("aggregation") not in (None, "mean", *_MEANS)}
+    return others | {*_CORPUS, "perplexity"}
+
+
+def _figures(results: Mapping[str, Any], filters: Sequence[str], not_means: set[str]) -> Iterator[SourceFigure]:
     """The figures of a task in the results file, which are called `metric,filter`."""
     for name, value in results.items():
         metric, comma, filter_ = name.partition(",")
         if comma and isinstance(value, bool | int | float):
-            corpus = metric in _CORPUS
             figure = SourceFigure(name=name, value=float(value), scorer=_key(filter_, filters))
-            is_mean = not corpus and not metric.endswith("_stderr")
+            is_mean = metric not in not_means and not metric.endswith("_stderr")
             yield replace(figure, metric=metric) if is_mean else figure
 
 

@@ -61,10 +61,10 @@ def check_figures(figures: Sequence[SourceFigure], report: RunReport) -> FigureC
         scorer = scorers.get(figure.scorer or "")
         if figure.command is not None:
             computed.append((figure.name, figure.command.replace("RUN", report.run)))
-        elif scorer is None or (figure.metric is None and figure.of != "failed"):
+        elif scorer is None or not _has(figure, scorer):
             lacking.append(figure.name)
         else:
-            here = _imported(figure, scorer)
+            here = _imported(figure, scorer, report.trials)
             if here is not None and math.isclose(here, figure.value, rel_tol=TOLERANCE, abs_tol=TOLERANCE):
                 equal.append(figure.name)
             else:
@@ -74,8 +74,14 @@ def check_figures(figures: Sequence[SourceFigure], report: RunReport) -> FigureC
     )
 
 
-def _imported(figure: SourceFigure, scorer: ScorerReport) -> float | None:
-    """The figure as the imported run has it."""
+def _has(figure: SourceFigure, scorer: ScorerReport) -> bool:
+    """Does a scorer have what a figure is of? A sum over samples that all failed is 0, without a metric."""
+    names = {name for metric in scorer.metrics for name in metric.result.values}
+    return figure.of == "failed" or figure.metric in names or (figure.of != "value" and not scorer.n_scored)
+
+
+def _imported(figure: SourceFigure, scorer: ScorerReport, trials: int) -> float | None:
+    """The figure as the imported run has it; sums are over all trials of its samples."""
     if figure.of == "failed":
         return float(scorer.n_failed)
     values = {name: value for metric in scorer.metrics for name, value in metric.result.values.items()}
@@ -83,5 +89,5 @@ def _imported(figure: SourceFigure, scorer: ScorerReport) -> float | None:
     if value is None or value.value is None:
         # a sum over no samples is 0, whatever their mean would be
         return 0.0 if figure.of != "value" and (value is None or value.n == 0) else None
-    total = value.value * value.n
-    return {"value": value.value, "sum": total, "rest": value.n - total}[figure.of]
+    n = value.n * trials
+    return {"value": value.value, "sum": value.value * n, "rest": n - value.value * n}[figure.of]

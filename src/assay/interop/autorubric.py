@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assay.interop.imported_values import Imported, ImportedSample, SourceFigure, as_json, failed, mapping, wrong
+from assay.interop.imported_values import Imported, ImportedSample, SourceFigure, as_json, dicts, failed, mapping, wrong
 from assay.interop.numbers import as_number
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.total import Scoring, total
@@ -48,7 +48,8 @@ def read_autorubric(folder: Path, dataset: Path | None = None) -> Imported:
             # an item that was graded again after a failure stands twice: the last one counts
             rows[row["item_idx"]] = row
     status = str(manifest.get("status") or "running")
-    missing = int(manifest.get("total_items") or 0) - len(rows)
+    expected = manifest.get("total_items")
+    missing = expected - len(rows) if isinstance(expected, int) else 0
     notes = [f"{missing:,} items of the experiment were never graded"] if missing > 0 else []
     return Imported(
         format=FORMAT,
@@ -94,8 +95,7 @@ def _dataset(path: Path | None) -> Mapping[str, Any]:
 
 def _reports(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     report = row.get("report")
-    found = report.get("criterion_reports") if isinstance(report, dict) else None
-    return [each for each in found or [] if isinstance(each, dict)]
+    return dicts(report.get("criterion_reports")) if isinstance(report, dict) else []
 
 
 def _criterion(report: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -158,7 +158,7 @@ def _with_truth(outcome: Outcome, row: Mapping[str, Any], truth: Any) -> Outcome
         verdicts: list[Verdict] = [
             CriterionVerdict(label)
             if criterion.options is None
-            else chosen(criterion, criterion.find_option_by_label(label))
+            else chosen(criterion, criterion.find_option_by_label(str(label)))
             for criterion, label in zip(criteria, truth, strict=True)
         ]
     except ValueError:
@@ -201,18 +201,20 @@ def _verdict(report: Mapping[str, Any]) -> tuple[str | None, float | None]:
     plain = report.get("final_verdict", report.get("verdict"))
     if isinstance(plain, str):
         return plain, None if plain == _ABSTAINED else 1.0 if plain == "MET" else 0.0
-    chosen = report.get("final_multi_choice_verdict") or report.get("multi_choice_verdict") or {}
-    return chosen.get("selected_label"), None if chosen.get("na") else as_number(chosen.get("value"))
+    option = report.get("final_multi_choice_verdict") or report.get("multi_choice_verdict")
+    if not isinstance(option, dict):
+        return None, None
+    return option.get("selected_label"), None if option.get("na") else as_number(option.get("value"))
 
 
 def _votes(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    cast = [*(report.get("votes") or []), *(report.get("multi_choice_votes") or [])]
+    cast = [*dicts(report.get("votes")), *dicts(report.get("multi_choice_votes"))]
     if not cast:
         cast = [
             {
                 "judge_id": "judge",
                 **{k: report.get(k) for k in ("verdict", "error", "reason")},
-                **(report.get("multi_choice_verdict") or {}),
+                **(option if isinstance(option := report.get("multi_choice_verdict"), dict) else {}),
             }
         ]
     kept = ("judge_id", "verdict", "selected_index", "selected_label", "value", "na", "weight", "reason", "error")

@@ -11,6 +11,7 @@ from assay.interop.imported_values import (
     ImportedSample,
     SourceFigure,
     as_json,
+    dicts,
     failed,
     key_of,
     mapping,
@@ -40,10 +41,10 @@ def read_deepeval(path: Path) -> Imported:
     head = mapping(path, as_json(path, path.read_bytes(), wanted=WANTED), WANTED)
     # `.deepeval/.latest_test_run.json` holds the test run in a field
     run = mapping(path, head.get("testRunData", head), WANTED)
-    cases = [*(run.get("testCases") or []), *(run.get("conversationalTestCases") or [])]
-    if "testCases" not in run and "conversationalTestCases" not in run:
-        raise wrong(path, "expected a test run of DeepEval, with the field testCases")
-    whole = [mapping(path, case, "a test case") for case in cases]
+    cases = [run.get(name) or [] for name in ("testCases", "conversationalTestCases")]
+    if not {"testCases", "conversationalTestCases"} & set(run) or not all(isinstance(part, list) for part in cases):
+        raise wrong(path, "expected a test run of DeepEval, with the list testCases")
+    whole = [mapping(path, case, "a test case") for part in cases for case in part]
     names = [str(case.get("name")) for case in whole]
     unique = len(set(names)) == len(names) and all(case.get("name") for case in whole)
     samples = [_sample(case, names[i] if unique else str(i)) for i, case in enumerate(whole)]
@@ -64,10 +65,9 @@ def _sample(case: Mapping[str, Any], sample_id: str) -> ImportedSample:
     if output is None and turns:
         output = next((turn["content"] for turn in reversed(turns) if turn["role"] == "assistant"), None)
     outcomes: dict[str, Outcome] = {}
-    for metric in case.get("metricsData") or []:
-        if isinstance(metric, dict):
-            key = key_of(str(metric.get("name")))
-            outcomes[key] = _outcome(key, metric)
+    for metric in dicts(case.get("metricsData")):
+        key = key_of(str(metric.get("name")))
+        outcomes[key] = _outcome(key, metric)
     if isinstance(case.get("success"), bool):
         outcomes[TEST_CASE] = Score(scorer=TEST_CASE, values={"passed": float(case["success"])})
     return ImportedSample(
@@ -80,8 +80,8 @@ def _sample(case: Mapping[str, Any], sample_id: str) -> ImportedSample:
 
 
 def _turns(turns: Any) -> Iterator[Item]:
-    for turn in turns if isinstance(turns, list) else ():
-        if isinstance(turn, dict) and "role" in turn:
+    for turn in dicts(turns):
+        if "role" in turn:
             yield {"type": "message", "role": str(turn["role"]), "content": str(turn.get("content") or "")}
 
 
@@ -99,11 +99,12 @@ def _outcome(key: str, metric: Mapping[str, Any]) -> Outcome:
 
 def _figures(run: Mapping[str, Any]) -> Iterator[SourceFigure]:
     """The figures of every metric, and how many test cases passed."""
-    for entry in run["metricsScores"]:
-        if not isinstance(entry, dict):
-            continue
+    for entry in dicts(run["metricsScores"]):
         name, key = str(entry.get("metric")), key_of(str(entry.get("metric")))
-        scores = [number for score in entry.get("scores") or [] if (number := as_number(score)) is not None]
+        given = entry.get("scores")
+        scores = [
+            number for score in (given if isinstance(given, list) else []) if (number := as_number(score)) is not None
+        ]
         if scores:
             mean = sum(scores) / len(scores)
             yield SourceFigure(name=f"{name} scores (their mean)", value=mean, scorer=key, metric="score")

@@ -101,6 +101,11 @@ def mapping(path: Path, value: Any, what: str, line: int = 1) -> dict[str, Any]:
     return value
 
 
+def dicts(entries: Any) -> list[dict[str, Any]]:
+    """The JSON objects of a list; nothing of what is no list."""
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+
+
 def key_of(name: str) -> str:
     """A name as a key: letters, digits, dashes and underscores.
 

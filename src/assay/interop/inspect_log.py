@@ -17,6 +17,7 @@ from assay.interop.imported_values import (
     ImportedSample,
     SourceFigure,
     as_json,
+    dicts,
     failed,
     key_of,
     mapping,
@@ -44,15 +45,20 @@ def read_inspect(path: Path) -> Imported:
     head, samples = _archive(path) if zipfile.is_zipfile(path) else _document(path)
     spec = mapping(path, head.get("eval"), "the field eval")
     rows = [_whole(mapping(path, row, "a sample")) for row in samples]
+    odd = next((row for row in rows if not isinstance(row.get("epoch") or 1, int) or (row.get("epoch") or 1) < 1), None)
+    if odd is not None:
+        raise wrong(path, f'the sample "{odd.get("id")}" has the epoch {odd["epoch"]!r}; expected 1, 2 and so on')
     fields = {name: _field(name, rows) for name in _scorers(rows)}
     made = [_sample(row, fields) for row in rows]
     trials = max((sample.trial for sample in made), default=0) + 1
     results = head.get("results")
-    entries = [entry for entry in (results or {}).get("scores") or [] if isinstance(entry, dict)]
+    entries = dicts(results.get("scores")) if isinstance(results, dict) else []
     reducers = list(dict.fromkeys(str(entry["reducer"]) for entry in entries if trials > 1 and entry.get("reducer")))
     rules = [_aggregator(field, reducer) for field in _numeric_fields(made) for reducer in reducers]
     if reducers:
-        made = _with_reductions(made, head.get("reductions"), fields)
+        made = _with_reductions(
+            made, head.get("reductions"), fields, {name for name in fields if _is_coarse(name, rows)}
+        )
     names = _numeric_fields(made)
     figures = [figure for entry in entries for figure in _figures(entry, fields, names, trials)]
     status = str(head.get("status") or "started")
@@ -78,18 +84,20 @@ def _numeric_fields(samples: Iterable[ImportedSample]) -> list[str]:
 
 
 def _with_reductions(
-    samples: Sequence[ImportedSample], reductions: Any, fields: Mapping[str, str | None]
+    samples: Sequence[ImportedSample], reductions: Any, fields: Mapping[str, str | None], coarse: set[str]
 ) -> list[ImportedSample]:
     """The trials with the log's own value of every reducer that numbers alone cannot reproduce, as one more field.
 
-    Such are reducers without a counterpart here, and the mode of grades: there I and N are two values, but both are 0.
+    Such are reducers without a counterpart here, and the mode of scorers whose numbers are `coarse`.
     """
     taken: dict[tuple[str, str], dict[str, float]] = {}
-    for entry in reductions if isinstance(reductions, list) else ():
+    for entry in dicts(reductions):
         scorer, reducer = str(entry.get("scorer")), str(entry.get("reducer"))
         field = fields.get(scorer)
-        if field in ("is_correct", "value") and (reducer == "mode" or _aggregator("", reducer) is None):
-            for reduced in entry.get("samples") or ():
+        if field in ("is_correct", "value") and (
+            (reducer == "mode" and scorer in coarse) or _aggregator("", reducer) is None
+        ):
+            for reduced in dicts(entry.get("samples")):
                 number = _number(_value(reduced))
                 if number is not None:
                     key = (str(reduced.get("sample_id")), key_of(scorer))
@@ -136,7 +144,8 @@ def _figures(
     reduced = _reduced(str(field), reducer if trials > 1 else None)
     carried = reduced in names or (field in names and _aggregator("", str(reducer)) is not None)
     shown = metric_name(reduced)
-    for key, metric in (entry.get("metrics") or {}).items():
+    metrics = entry.get("metrics")
+    for key, metric in metrics.items() if isinstance(metrics, dict) else ():
         value = metric.get("value") if isinstance(metric, dict) else metric
         if not isinstance(value, bool | int | float):
             continue
@@ -202,7 +211,12 @@ def _archive(path: Path) -> tuple[dict[str, Any], Iterable[Any]]:
 def _order(row: Mapping[str, Any]) -> tuple[int, Any, int]:
     """Numbers before texts, each in their own order, then the epoch."""
     name = row.get("id")
-    return (0 if isinstance(name, int) else 1, name if isinstance(name, int) else str(name), int(row.get("epoch") or 1))
+    epoch = row.get("epoch")
+    return (
+        0 if isinstance(name, int) else 1,
+        name if isinstance(name, int) else str(name),
+        epoch if isinstance(epoch, int) else 1,
+    )
 
 
 def _read(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
@@ -258,6 +272,13 @@ def _field(name: str, rows: Iterable[Mapping[str, Any]]) -> str | None:
     return "is_correct" if grades else "value"
 
 
+def _is_coarse(name: str, rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Has a scorer different values that are one number, as I and N are? Their mode depends on which is counted."""
+    values = [_value(row["scores"][name]) for row in rows if name in row["scores"]]
+    plain = {value for value in values if isinstance(value, bool | int | float | str)}
+    return len({_number(value) for value in plain}) < len(plain)
+
+
 def _number(value: Any) -> float | None:
     """The number that Inspect's metrics take a value for; None for texts that are none."""
     if isinstance(value, bool | int | float):
@@ -297,8 +318,8 @@ def _output(row: Mapping[str, Any]) -> str | None:
     output = row.get("output")
     if not isinstance(output, dict):
         return None
-    choices = output.get("choices") or []
-    message = choices[0].get("message") if choices and isinstance(choices[0], dict) else None
+    choices = dicts(output.get("choices"))
+    message = choices[0].get("message") if choices else None
     if isinstance(message, dict):
         return content_text(message.get("content"))
     completion = output.get("completion")

@@ -17,6 +17,7 @@ from assay.interop.imported_values import (
     ImportedSample,
     SourceFigure,
     as_json,
+    dicts,
     key_of,
     mapping,
     wrong,
@@ -89,9 +90,9 @@ def _summary(path: Path, task: str, time: str) -> Mapping[str, Any]:
 
 def _not_means(summary: Mapping[str, Any], task: str) -> set[str]:
     """The metrics of a task that are no means over its samples."""
-    config = (summary.get("configs") or {}).get(task)
-    entries = config.get("metric_list") if isinstance(config, dict) else None
-    named = [entry for entry in entries or [] if isinstance(entry, dict)]
+    configs = summary.get("configs")
+    config = configs.get(task) if isinstance(configs, dict) else None
+    named = dicts(config.get("metric_list")) if isinstance(config, dict) else []
     others = {str(entry.get("metric")) for entry in named if entry.get("aggregation") not in (None, "mean", *_MEANS)}
     return others | {*_CORPUS, "perplexity"}
 
@@ -124,11 +125,11 @@ def _outcome(row: Mapping[str, Any] | None, key: str) -> Outcome:
     if row is None:
         return NO_SCORE
     named = row.get("metrics")
-    names = named if isinstance(named, list) else [name for name in row if name not in _OWN]
+    names = [name for name in (named if isinstance(named, list) else row) if isinstance(name, str) and name not in _OWN]
     values: dict[str, ScoreValue] = {}
     for name in names:
         if isinstance(row.get(name), bool | int | float):
-            values[str(name)] = float(row[name])
+            values[name] = float(row[name])
         elif name == "brier_score" and (brier := _brier(row)) is not None:
             values[name] = brier
         elif name in _CORPUS and (sentence := _sentence_score(name, row.get(name))) is not None:
@@ -162,7 +163,7 @@ def _brier(row: Mapping[str, Any]) -> float | None:
         chances = [float(chance) for chance in printed]
         # the line shows 8 digits of each: the replies have all of them
         weights = [math.exp(float(reply[0])) for reply in row.get("filtered_resps") or ()]
-    except (TypeError, ValueError, IndexError, OverflowError):
+    except (TypeError, ValueError, LookupError, OverflowError):
         return None
     exact = [weight / sum(weights) for weight in weights] if sum(weights) else []
     if len(exact) == len(chances) and all(
@@ -180,7 +181,7 @@ def _sentence_score(name: str, pair: Any) -> float | None:
         return None
     references, text = (_unwrapped(side) for side in pair)
     wanted = references if isinstance(references, list) else [references]
-    if not isinstance(text, str) or not all(isinstance(reference, str) for reference in wanted):
+    if not isinstance(text, str) or not wanted or not all(isinstance(reference, str) for reference in wanted):
         return None
     import sacrebleu
 

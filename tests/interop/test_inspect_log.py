@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
-from assay.errors import MissingExtra, SpecError
+from assay.errors import SpecError
 from assay.interop import inspect_log
 from assay.interop.inspect_log import read_inspect
 from assay.types import Failure
+
+FIXTURES = Path(__file__).parents[1] / "import_fixtures" / "inspect"
+ZSTD_OF_HELLO = b"(\xb5/\xfd \x05)\x00\x00hello"
 
 
 def log(tmp_path, *samples):
@@ -95,14 +101,6 @@ def test_archives_that_are_too_large_or_broken_are_refused(tmp_path, monkeypatch
         read_inspect(path)
 
 
-def test_zstd_without_the_extra_says_what_to_install(monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'assay\[parquet\]'"):
-        inspect_log._zstd(b"", 0)
-
-
 def test_long_texts_are_put_back_and_the_score_of_old_logs_is_read(tmp_path):
     row = {
         "id": 1,
@@ -117,3 +115,26 @@ def test_long_texts_are_put_back_and_the_score_of_old_logs_is_read(tmp_path):
     assert made.trace[0]["content"] == "a very long text"
     assert made.output == "attachment://gone"
     assert made.outcomes["score"].values == {"is_correct": 0.0}
+
+
+def test_a_zstd_log_opens_without_pyarrow_and_a_wrong_one_is_refused(tmp_path):
+    script = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "from pathlib import Path; from assay.interop.inspect_log import read_inspect\n"
+        "print(len(read_inspect(Path(sys.argv[1])).samples))"
+    )
+    run = subprocess.run([sys.executable, "-c", script, FIXTURES / "mean.eval"], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("9\n", "")
+
+
+@pytest.mark.parametrize(
+    ("data", "size", "message"),
+    [
+        (b"not zstd at all", 5, "frame"),
+        (ZSTD_OF_HELLO, 4, "5 bytes instead of 4"),
+        (ZSTD_OF_HELLO[:-3], 5, "2 bytes instead of 5"),
+    ],
+)
+def test_bytes_that_are_no_zstd_of_their_size_are_refused(data, size, message):
+    with pytest.raises(ValueError, match=message):
+        inspect_log._zstd(data, size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 
 import pytest
 from hypothesis import given
@@ -191,3 +191,44 @@ def test_a_field_is_ruled_by_the_name_that_it_gets():
     assert rule_of("ok", rules) is None
     assert rule_of("some", None) is None
     assert chance_over_trials(None, rules)(0.25) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ({"function": "median"}, 0.5),
+        ({"function": "mode"}, 1.0),
+        ({"function": "at_least_k", "k": 2, "threshold": 1.0}, 1.0),
+        ({"function": "at_least_k", "k": 3, "threshold": 1.0}, 0.0),
+        ({"function": "at_least_k", "k": 3, "threshold": 0.5}, 1.0),
+        ({"function": "pass@k", "k": 2, "threshold": 1.0}, 5 / 6),
+        ({"function": "pass^k", "k": 2, "threshold": 1.0}, 1 / 6),
+    ],
+)
+def test_graded_trials_become_one_score_by_a_threshold_or_by_their_order(rule, expected):
+    trials = Trials(num_trials=4, score_aggregators=[{"score_name": "s", "aggregator": rule}])
+    # equally frequent values: the mode is the one of the first trial
+    scores = [{"s": value} for value in (1.0, 0.0, 0.5 if rule["function"] != "mode" else 0.0, 1.0)]
+    if rule["function"] == "median":
+        scores = [{"s": value} for value in (0.0, 1.0, 0.25, 0.75)]
+    assert aggregate(scores, trials)["s"] == pytest.approx(expected)
+
+
+def test_a_threshold_is_for_aggregators_that_count_and_these_need_k():
+    for rule in ({"function": "mean", "threshold": 1.0}, {"function": "at_least_k"}):
+        with pytest.raises(ValueError, match='"threshold"' if "threshold" in rule else 'needs "k"'):
+            Trials(num_trials=2, score_aggregators=[{"score_name": "s", "aggregator": rule}])
+
+
+@pytest.mark.parametrize(("function", "k"), [("median", None), ("mode", None), ("at_least_k", 3)])
+@pytest.mark.parametrize("n", [4, 5])
+def test_the_chance_of_a_guess_over_trials_is_that_of_all_outcomes(function, k, n):
+    rule = {"score_name": "s", "aggregator": {"function": function, "k": k}}
+    trials = Trials(num_trials=n, score_aggregators=[rule])
+    chance = 0.3
+    expected = sum(
+        chance ** sum(outcome) * (1 - chance) ** (n - sum(outcome))
+        * aggregate([{"s": float(value)} for value in outcome], trials)["s"]
+        for outcome in product((0, 1), repeat=n)
+    )  # fmt: skip
+    assert chance_over_trials(trials.score_aggregators[0], trials)(chance) == pytest.approx(expected)

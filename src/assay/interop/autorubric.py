@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assay.interop.imported_values import Imported, ImportedSample, as_json, failed, mapping, wrong
+from assay.interop.imported_values import Imported, ImportedSample, SourceFigure, as_json, dicts, failed, mapping, wrong
 from assay.interop.numbers import as_number
+from assay.judging.criteria import Criterion, CriterionVerdict
+from assay.judging.total import Scoring, total
+from assay.judging.verdicts import Verdict, chosen
 from assay.types import Outcome, Score, ScoreValue
 
 FORMAT = "autorubric"
 SCORER = "rubric"
 _ABSTAINED = "CANNOT_ASSESS"
+_BY_AGREEMENT = (
+    "score_rmse",
+    "score_mae",
+    "score_pearson",
+    "score_spearman",
+    "score_kendall",
+    "bias",
+    "macro_accuracy",
+)
+"""Figures of `metrics.json` that `assay agreement` computes from the imported scores and the ground truth."""
+_INNER = {"bias": "mean_bias"}
+"""The field that holds the figure, where it is an object and not a coefficient."""
 
 
 def read_autorubric(folder: Path, dataset: Path | None = None) -> Imported:
@@ -31,7 +48,8 @@ def read_autorubric(folder: Path, dataset: Path | None = None) -> Imported:
             # an item that was graded again after a failure stands twice: the last one counts
             rows[row["item_idx"]] = row
     status = str(manifest.get("status") or "running")
-    missing = int(manifest.get("total_items") or 0) - len(rows)
+    expected = manifest.get("total_items")
+    missing = expected - len(rows) if isinstance(expected, int) else 0
     notes = [f"{missing:,} items of the experiment were never graded"] if missing > 0 else []
     return Imported(
         format=FORMAT,
@@ -41,7 +59,30 @@ def read_autorubric(folder: Path, dataset: Path | None = None) -> Imported:
         rubric=_rubric(rows.values()),
         partial=status != "completed" or missing > 0,
         notes=tuple(notes),
+        figures=_figures(folder, with_truth=bool(given)),
     )
+
+
+def _figures(folder: Path, *, with_truth: bool) -> tuple[SourceFigure, ...] | None:
+    """The figures of `metrics.json`, which AutoRubric writes by `MetricsResult.to_file`; None without such a file.
+
+    They compare votes with the ground truth, which `assay agreement` does where the dataset is given.
+    """
+    path = folder / "metrics.json"
+    if not path.is_file():
+        return None
+    metrics = mapping(path, as_json(path, path.read_bytes()), "the metrics")
+    command = "assay agreement RUN"
+    figures = []
+    for name, entry in metrics.items():
+        inner = entry.get(_INNER.get(name, "coefficient")) if isinstance(entry, dict) else entry
+        number = None if isinstance(inner, bool) or name.startswith("n_") else as_number(inner)
+        if number is not None:
+            known = with_truth and name in _BY_AGREEMENT
+            figures.append(SourceFigure(name=name, value=number, command=command if known else None))
+        elif name in ("per_criterion", "per_judge") and entry:
+            figures.append(SourceFigure(name=name, value=math.nan))
+    return tuple(figures)
 
 
 def _dataset(path: Path | None) -> Mapping[str, Any]:
@@ -54,8 +95,7 @@ def _dataset(path: Path | None) -> Mapping[str, Any]:
 
 def _reports(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     report = row.get("report")
-    found = report.get("criterion_reports") if isinstance(report, dict) else None
-    return [each for each in found or [] if isinstance(each, dict)]
+    return dicts(report.get("criterion_reports")) if isinstance(report, dict) else []
 
 
 def _criterion(report: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -98,8 +138,34 @@ def _sample(row: Mapping[str, Any], given: Mapping[str, Any]) -> ImportedSample:
         sample_id=str(place),
         sample=sample,
         output=submission if isinstance(submission, str) else None,
-        outcomes={SCORER: _outcome(row, item.get("ground_truth"))},
+        outcomes={SCORER: _with_truth(_outcome(row, item.get("ground_truth")), row, item.get("ground_truth"))},
     )
+
+
+def _with_truth(outcome: Outcome, row: Mapping[str, Any], truth: Any) -> Outcome:
+    """The score with that of the ground truth beside it, by the same rubric."""
+    reports = _reports(row)
+    if not isinstance(outcome, Score) or not isinstance(truth, list) or len(truth) != len(reports):
+        return outcome
+    names = ("name", "requirement", "weight", "options", "scale_type")
+    try:
+        criteria = [
+            Criterion.model_validate(
+                {name: value for name in names if (value := _criterion(each).get(name)) is not None}
+            )
+            for each in reports
+        ]
+        verdicts: list[Verdict] = [
+            CriterionVerdict(label)
+            if criterion.options is None
+            else chosen(criterion, criterion.find_option_by_label(str(label)))
+            for criterion, label in zip(criteria, truth, strict=True)
+        ]
+    except ValueError:
+        # a rubric or a label that is none here: the votes are read all the same
+        return outcome
+    score = total(criteria, verdicts, Scoring()).score
+    return outcome if score is None else replace(outcome, values={**outcome.values, "truth_score": score})
 
 
 def _outcome(row: Mapping[str, Any], truth: Any) -> Outcome:
@@ -126,7 +192,7 @@ def _outcome(row: Mapping[str, Any], truth: Any) -> Outcome:
             metadata[f"{name}_truth"] = None if truth[place] == _ABSTAINED else truth[place]
     scores = report.get("judge_scores")
     if isinstance(scores, dict):
-        metadata["judge_scores"] = {str(judge): number for judge, number in scores.items() if number is not None}
+        metadata["judge_scores"] = {str(judge): number for judge, number in scores.items()}
     return Score(scorer=SCORER, values=values, metadata=metadata)
 
 
@@ -135,18 +201,20 @@ def _verdict(report: Mapping[str, Any]) -> tuple[str | None, float | None]:
     plain = report.get("final_verdict", report.get("verdict"))
     if isinstance(plain, str):
         return plain, None if plain == _ABSTAINED else 1.0 if plain == "MET" else 0.0
-    chosen = report.get("final_multi_choice_verdict") or report.get("multi_choice_verdict") or {}
-    return chosen.get("selected_label"), None if chosen.get("na") else as_number(chosen.get("value"))
+    option = report.get("final_multi_choice_verdict") or report.get("multi_choice_verdict")
+    if not isinstance(option, dict):
+        return None, None
+    return option.get("selected_label"), None if option.get("na") else as_number(option.get("value"))
 
 
 def _votes(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    cast = [*(report.get("votes") or []), *(report.get("multi_choice_votes") or [])]
+    cast = [*dicts(report.get("votes")), *dicts(report.get("multi_choice_votes"))]
     if not cast:
         cast = [
             {
                 "judge_id": "judge",
                 **{k: report.get(k) for k in ("verdict", "error", "reason")},
-                **(report.get("multi_choice_verdict") or {}),
+                **(option if isinstance(option := report.get("multi_choice_verdict"), dict) else {}),
             }
         ]
     kept = ("judge_id", "verdict", "selected_index", "selected_label", "value", "na", "weight", "reason", "error")

@@ -12,19 +12,26 @@ from typing import Literal, get_args
 from assay.errors import SpecError
 from assay.interop.archive import is_archive, restore_archive
 from assay.interop.autorubric import read_autorubric
+from assay.interop.deepeval import read_deepeval
 from assay.interop.imported_run import found_again, keep
 from assay.interop.imported_tables import read_answers, read_votes
 from assay.interop.imported_values import Imported, as_json
 from assay.interop.inspect_log import read_inspect
 from assay.interop.lm_eval import read_lm_eval
+from assay.interop.promptfoo import read_promptfoo
+from assay.interop.source_figures import FigureCheck, check_figures
 from assay.results.run import RunReport
 from assay.store.run_spec import import_identity
 from assay.store.runs import rename
 from assay.store.store import Store
 from assay.summary.finish import stored_report
 
-Format = Literal["archive", "inspect", "lm_eval", "autorubric", "answers", "votes"]
+Format = Literal["archive", "inspect", "lm_eval", "autorubric", "promptfoo", "deepeval", "answers", "votes"]
 FORMATS: tuple[str, ...] = get_args(Format)
+TOOLS = ("inspect", "lm_eval", "autorubric", "promptfoo", "deepeval")
+"""Formats of tools that compute metrics of their own."""
+READER_VERSION = 2
+"""Raised when a reader gives other scores for the same file: the file is then imported anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +44,7 @@ class ImportOptions:
     dataset: Path | None = None
     output: str | None = None
     scores: tuple[str, ...] = ()
+    column: int | None = None
     name: str | None = None
     tags: tuple[str, ...] = ()
 
@@ -49,6 +57,7 @@ class ImportResult:
     format: str
     report: RunReport | None
     notes: tuple[str, ...] = ()
+    figures: FigureCheck | None = None
 
 
 def import_file(store: Store, path: Path, options: ImportOptions) -> ImportResult:
@@ -58,6 +67,8 @@ def import_file(store: Store, path: Path, options: ImportOptions) -> ImportResul
     form = options.format or format_of(path)
     if form == "archive":
         return _restore(store, path, options)
+    if options.column is not None and form != "promptfoo":
+        raise SpecError(f"--column chooses a column of promptfoo results; {path} is read as {form}")
     imported = _read(path, form, options)
     if not imported.samples:
         raise SpecError(f"{path} holds no samples")
@@ -65,10 +76,23 @@ def import_file(store: Store, path: Path, options: ImportOptions) -> ImportResul
     before = found_again(store, import_identity(form, digest))
     if before is not None:
         rename(store, before, replace(before.spec, name=options.name, tags=options.tags))
-        return ImportResult(run=before.id, format=form, report=None, notes=imported.notes)
+        return _result(imported, stored_report(store, before), is_new=False)
     named = replace(imported, task=options.task or imported.task, model=options.model or imported.model)
     report = keep(named, store, path.resolve(), digest, name=options.name, tags=options.tags)
-    return ImportResult(run=report.run, format=form, report=report, notes=imported.notes)
+    return _result(imported, report, is_new=True)
+
+
+def _result(imported: Imported, report: RunReport, *, is_new: bool) -> ImportResult:
+    """The run with notes on what it lacks of the source's own summary."""
+    notes, check = imported.notes, None
+    if imported.figures is None:
+        if imported.format in TOOLS:
+            notes += ("the source has no summary of its own: the metrics cannot be checked against it",)
+    else:
+        check = check_figures(imported.figures, report)
+        notes += tuple(check.notes())
+    shown = report if is_new else None
+    return ImportResult(run=report.run, format=imported.format, report=shown, notes=notes, figures=check)
 
 
 def _restore(store: Store, path: Path, options: ImportOptions) -> ImportResult:
@@ -93,6 +117,10 @@ def _read(path: Path, form: str, options: ImportOptions) -> Imported:
         return read_lm_eval(path)
     if form == "autorubric":
         return read_autorubric(path, options.dataset)
+    if form == "promptfoo":
+        return read_promptfoo(path, options.column)
+    if form == "deepeval":
+        return read_deepeval(path)
     return read_votes(path) if form == "votes" else read_answers(path, output=options.output, scores=options.scores)
 
 
@@ -108,12 +136,35 @@ def format_of(path: Path) -> Format:
     if suffix == ".eval" or zipfile.is_zipfile(path):
         return "inspect"
     if suffix == ".json":
-        head = as_json(path, path.read_bytes())
-        if isinstance(head, dict) and "eval" in head:
-            return "inspect"
+        return _of_document(path)
     if suffix in (".jsonl", ".ndjson", ".csv"):
         return _of_rows(path)
-    raise SpecError(f"cannot tell which tool wrote {path}: give --format, one of {', '.join(FORMATS)}")
+    raise _unknown(path)
+
+
+def _of_document(path: Path) -> Format:
+    """The tool that wrote a JSON document, by its fields."""
+    head = as_json(path, path.read_bytes(), wanted="the JSON of Inspect, promptfoo or DeepEval")
+    fields = set(head) if isinstance(head, dict) else set()
+    if "eval" in fields:
+        return "inspect"
+    if "testRunData" in fields or {"testCases", "metricsScores"} <= fields:
+        return "deepeval"
+    results = head["results"] if "results" in fields else None
+    if isinstance(results, dict) and {"results", "stats"} & set(results):
+        return "promptfoo"
+    if "results" in fields and {"configs", "lm_eval_version"} & fields:
+        raise SpecError(
+            f"{path} is a summary of lm-evaluation-harness without samples: "
+            "import the samples_*.jsonl beside it, which --log_samples writes"
+        )
+    if path.with_name("items.jsonl").is_file() and path.name in ("manifest.json", "metrics.json"):
+        raise SpecError(f"{path} is a part of an AutoRubric experiment: import its folder, {path.parent}")
+    raise _unknown(path)
+
+
+def _unknown(path: Path) -> SpecError:
+    return SpecError(f"cannot tell which tool wrote {path}: give --format, one of {', '.join(FORMATS)}")
 
 
 def _of_rows(path: Path) -> Format:
@@ -132,7 +183,7 @@ def _digest(path: Path, options: ImportOptions, imported: Imported) -> str:
         None if said == found else said
         for said, found in ((options.task, imported.task), (options.model, imported.model))
     )
-    total = hashlib.sha256(repr((task, model, *imported.chosen)).encode())
+    total = hashlib.sha256(repr((READER_VERSION, task, model, *imported.chosen)).encode())
     for each in _files(path, options.dataset):
         with each.open("rb") as file:
             total.update(hashlib.file_digest(file, "sha256").digest())

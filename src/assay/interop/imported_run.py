@@ -91,12 +91,27 @@ def _metrics(imported: Imported, key: str) -> list[dict[str, Any]]:
         # of several trials only numbers become one
         if (panel and name != "score") or (imported.trials > 1 and str in kinds):
             continue
-        shown = "accuracy" if name == "is_correct" else name
         if str in kinds:
             made.append({"type": "frequency", "field": name})
-        else:
-            made.append({"type": "mean", "field": name, "name": shown})
+            continue
+        rules = [rule.aggregator.score_name for rule in imported.aggregators if rule.score_name == name]
+        for field in [rule or name for rule in rules] or [name]:
+            # a field of its own stands for the value of a rule that has its name
+            if any(entry["field"] == field for entry in made):
+                continue
+            made.append({"type": "mean", "field": field, "name": metric_name(field)})
+            if (key, name) in imported.deviations:
+                made.append({"type": "std_dev", "field": field, "name": f"{metric_name(field)}_std"})
     return made
+
+
+def metric_name(field: str) -> str:
+    """The name of the mean of a field: right or wrong gives an accuracy.
+
+    >>> metric_name("is_correct_mode"), metric_name("tone")
+    ('accuracy_mode', 'tone')
+    """
+    return f"accuracy{field.removeprefix('is_correct')}" if field.startswith("is_correct") else field
 
 
 def _scorer(entry: dict[str, Any], imported: Imported) -> LoadedScorer:
@@ -183,7 +198,9 @@ def _new_run(
 
 
 def _trials(imported: Imported) -> Trials | None:
-    return Trials(num_trials=imported.trials) if imported.trials > 1 else None
+    if imported.trials == 1:
+        return None
+    return Trials(num_trials=imported.trials, score_aggregators=list(imported.aggregators) or None)
 
 
 def _has_votes(imported: Imported, key: str) -> bool:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
 from assay.errors import Place, Problem, SpecError
+from assay.spec.task import ScoreAggregator
 from assay.types import Failure, FailureKind, Item, Outcome
 
 STAGE = "import"
@@ -31,10 +32,29 @@ class ImportedSample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFigure:
+    """A figure of the source's own summary, and where the imported run has it: under `metric` of the scorer `scorer`.
+
+    `of` says what of that metric it equals: its value, its sum over the samples, how many of them lack it (`rest`: the
+    number less the sum), or the failures of the scorer. A figure without a metric is not imported; one with a `command`
+    is computed by that command of assay.
+    """
+
+    name: str
+    value: float
+    scorer: str | None = None
+    metric: str | None = None
+    of: Literal["value", "sum", "rest", "failed"] = "value"
+    command: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
     """A foreign result: `rubric` holds the criteria of a panel, `partial` that the source was not finished.
 
-    `chosen` are the columns of answers and scores where they are others than those taken unless told.
+    `chosen` are the columns of answers and scores where they are others than those taken unless told. `aggregators`
+    say how trials become one score, where that is not the mean. `figures` are those of the source's own summary, None
+    where it has no summary; `deviations` names the fields of which the source also gives the standard deviation.
     """
 
     format: str
@@ -46,6 +66,9 @@ class Imported:
     partial: bool = False
     notes: tuple[str, ...] = ()
     chosen: tuple[str | None, tuple[str, ...]] = (None, ())
+    aggregators: tuple[ScoreAggregator, ...] = ()
+    figures: tuple[SourceFigure, ...] | None = None
+    deviations: frozenset[tuple[str, str]] = frozenset()
 
 
 def wrong(path: Path, message: str, line: int = 1) -> SpecError:
@@ -76,6 +99,11 @@ def mapping(path: Path, value: Any, what: str, line: int = 1) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise wrong(path, f"expected {what} as a JSON object, got {type(value).__name__}", line)
     return value
+
+
+def dicts(entries: Any) -> list[dict[str, Any]]:
+    """The JSON objects of a list; nothing of what is no list."""
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
 def key_of(name: str) -> str:

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import re
 import struct
+import sys
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assay.errors import MissingExtra
-from assay.interop.imported_values import Imported, ImportedSample, as_json, failed, key_of, mapping, wrong
+from assay.interop.imported_run import metric_name
+from assay.interop.imported_values import (
+    Imported,
+    ImportedSample,
+    SourceFigure,
+    as_json,
+    dicts,
+    failed,
+    key_of,
+    mapping,
+    wrong,
+)
+from assay.interop.numbers import as_number, number_in
+from assay.spec.task import Aggregator, ScoreAggregator
 from assay.types import Item, Outcome, Score, ScoreValue, content_text
 
 FORMAT = "inspect"
@@ -20,6 +35,9 @@ ATTACHMENT = "attachment://"
 """Begins a text that stands in the sample's attachments, under what follows."""
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Correct, partly correct, incorrect, no answer: what Inspect counts them as."""
+WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+_REDUCER = re.compile(r"mean|median|mode|max|(at_least|pass_at|pass_k)_(\d+)")
+_FUNCTIONS = {"at_least": "at_least_k", "pass_at": "pass@k", "pass_k": "pass^k"}
 
 
 def read_inspect(path: Path) -> Imported:
@@ -27,8 +45,22 @@ def read_inspect(path: Path) -> Imported:
     head, samples = _archive(path) if zipfile.is_zipfile(path) else _document(path)
     spec = mapping(path, head.get("eval"), "the field eval")
     rows = [_whole(mapping(path, row, "a sample")) for row in samples]
-    graded = {name for name in _scorers(rows) if _is_graded(name, rows)}
-    made = [_sample(row, graded) for row in rows]
+    odd = next((row for row in rows if not isinstance(row.get("epoch") or 1, int) or (row.get("epoch") or 1) < 1), None)
+    if odd is not None:
+        raise wrong(path, f'the sample "{odd.get("id")}" has the epoch {odd["epoch"]!r}; expected 1, 2 and so on')
+    fields = {name: _field(name, rows) for name in _scorers(rows)}
+    made = [_sample(row, fields) for row in rows]
+    trials = max((sample.trial for sample in made), default=0) + 1
+    results = head.get("results")
+    entries = dicts(results.get("scores")) if isinstance(results, dict) else []
+    reducers = list(dict.fromkeys(str(entry["reducer"]) for entry in entries if trials > 1 and entry.get("reducer")))
+    rules = [_aggregator(field, reducer) for field in _numeric_fields(made) for reducer in reducers]
+    if reducers:
+        made = _with_reductions(
+            made, head.get("reductions"), fields, {name for name in fields if _is_coarse(name, rows)}
+        )
+    names = _numeric_fields(made)
+    figures = [figure for entry in entries for figure in _figures(entry, fields, names, trials)]
     status = str(head.get("status") or "started")
     notes = [] if status == "success" else [f"the log says {status}{_reason(head)}: it may lack samples"]
     return Imported(
@@ -36,10 +68,95 @@ def read_inspect(path: Path) -> Imported:
         task=str(spec.get("task") or path.stem),
         model=None if spec.get("model") is None else str(spec["model"]),
         samples=made,
-        trials=max((sample.trial for sample in made), default=0) + 1,
+        trials=trials,
         partial=status != "success",
         notes=tuple(notes),
+        aggregators=tuple(rule for rule in rules if rule is not None),
+        figures=tuple(figure for figure, _ in figures) if isinstance(results, dict) else None,
+        deviations=frozenset(field for _, field in figures if field is not None),
     )
+
+
+def _numeric_fields(samples: Iterable[ImportedSample]) -> list[str]:
+    """The fields of all scores that hold numbers."""
+    scores = [score for sample in samples for score in sample.outcomes.values() if isinstance(score, Score)]
+    return list(dict.fromkeys(n for score in scores for n, value in score.values.items() if not isinstance(value, str)))
+
+
+def _with_reductions(
+    samples: Sequence[ImportedSample], reductions: Any, fields: Mapping[str, str | None], coarse: set[str]
+) -> list[ImportedSample]:
+    """The trials with the log's own value of every reducer that numbers alone cannot reproduce, as one more field.
+
+    Such are reducers without a counterpart here, and the mode of scorers whose numbers are `coarse`.
+    """
+    taken: dict[tuple[str, str], dict[str, float]] = {}
+    for entry in dicts(reductions):
+        scorer, reducer = str(entry.get("scorer")), str(entry.get("reducer"))
+        field = fields.get(scorer)
+        if field in ("is_correct", "value") and (
+            (reducer == "mode" and scorer in coarse) or _aggregator("", reducer) is None
+        ):
+            for reduced in dicts(entry.get("samples")):
+                number = _number(_value(reduced))
+                if number is not None:
+                    key = (str(reduced.get("sample_id")), key_of(scorer))
+                    taken.setdefault(key, {})[_reduced(field, reducer)] = number
+    return [
+        replace(
+            sample,
+            outcomes={
+                key: replace(score, values={**score.values, **taken.get((sample.sample_id, key), {})})
+                if isinstance(score, Score)
+                else score
+                for key, score in sample.outcomes.items()
+            },
+        )
+        for sample in samples
+    ]
+
+
+def _aggregator(field: str, reducer: str) -> ScoreAggregator | None:
+    """An epoch reducer as an aggregator of trials; None for those that have no counterpart here."""
+    named = _REDUCER.fullmatch(reducer)
+    if named is None:
+        return None
+    counting, k = named.groups()
+    function = reducer if counting is None else _FUNCTIONS[counting]
+    # Inspect counts scores from 1 on as successes, whatever the scale
+    counts = {} if k is None else {"k": int(k), "threshold": 1.0}
+    settings = {"function": function, "score_name": _reduced(field, reducer), **counts}
+    return ScoreAggregator(score_name=field, aggregator=Aggregator.model_validate(settings))
+
+
+def _reduced(field: str, reducer: str | None) -> str:
+    """The name of a field once epochs have become one score."""
+    return field if reducer in (None, "mean") else f"{field}_{key_of(str(reducer))}"
+
+
+def _figures(
+    entry: Mapping[str, Any], fields: Mapping[str, str | None], names: Sequence[str], trials: int
+) -> Iterator[tuple[SourceFigure, tuple[str, str] | None]]:
+    """The metrics of one entry of the log's summary; beside a standard deviation the scorer and field that it is of."""
+    scorer, name, reducer = (entry.get(key) for key in ("scorer", "name", "reducer"))
+    own = scorer in fields and name == scorer
+    field = fields[str(scorer)] if own else key_of(str(name))
+    reduced = _reduced(str(field), reducer if trials > 1 else None)
+    carried = reduced in names or (field in names and _aggregator("", str(reducer)) is not None)
+    shown = metric_name(reduced)
+    metrics = entry.get("metrics")
+    for key, metric in metrics.items() if isinstance(metrics, dict) else ():
+        value = metric.get("value") if isinstance(metric, dict) else metric
+        if not isinstance(value, bool | int | float):
+            continue
+        label = " ".join([str(name), str(key), *([f"({reducer})"] if reducer else [])])
+        figure = SourceFigure(name=label, value=float(value), scorer=key_of(str(scorer)))
+        if carried and key in ("accuracy", "mean"):
+            yield replace(figure, metric=shown), None
+        elif carried and key == "std":
+            yield replace(figure, metric=f"{shown}_std"), (key_of(str(scorer)), str(field))
+        else:
+            yield figure, None
 
 
 def _whole(row: dict[str, Any]) -> dict[str, Any]:
@@ -85,6 +202,8 @@ def _archive(path: Path) -> tuple[dict[str, Any], Iterable[Any]]:
         head = mapping(path, as_json(path, _read(path, archive, members[first])), "the log's header")
         names = sorted(name for name in members if name.startswith("samples/") and name.endswith(".json"))
         samples = [as_json(path, _read(path, archive, members[name])) for name in names]
+        if "reductions.json" in members:
+            head["reductions"] = as_json(path, _read(path, archive, members["reductions.json"]))
     samples.sort(key=lambda row: _order(row) if isinstance(row, dict) else (2, "", 0))
     return head, samples
 
@@ -92,7 +211,12 @@ def _archive(path: Path) -> tuple[dict[str, Any], Iterable[Any]]:
 def _order(row: Mapping[str, Any]) -> tuple[int, Any, int]:
     """Numbers before texts, each in their own order, then the epoch."""
     name = row.get("id")
-    return (0 if isinstance(name, int) else 1, name if isinstance(name, int) else str(name), int(row.get("epoch") or 1))
+    epoch = row.get("epoch")
+    return (
+        0 if isinstance(name, int) else 1,
+        name if isinstance(name, int) else str(name),
+        epoch if isinstance(epoch, int) else 1,
+    )
 
 
 def _read(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
@@ -116,11 +240,17 @@ def _raw(path: Path, info: zipfile.ZipInfo) -> bytes:
 
 
 def _zstd(data: bytes, size: int) -> bytes:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
     try:
-        import pyarrow
-    except ImportError as error:
-        raise MissingExtra("parquet", "reading an .eval log that is compressed with zstd") from error
-    unpacked: bytes = pyarrow.Codec("zstd").decompress(data, decompressed_size=size, asbytes=True)
+        # one byte more than announced tells a member that is larger than it says from one that is not
+        unpacked: bytes = zstd.ZstdDecompressor().decompress(data, size + 1)
+    except zstd.ZstdError as error:
+        raise ValueError(error) from error
+    if len(unpacked) != size:
+        raise ValueError(f"{len(unpacked):,} bytes instead of {size:,}")
     return unpacked
 
 
@@ -128,18 +258,41 @@ def _scorers(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(name for row in rows for name in row["scores"]))
 
 
-def _is_graded(name: str, rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Does a scorer say right or wrong, and nothing else?"""
+def _field(name: str, rows: Iterable[Mapping[str, Any]]) -> str | None:
+    """The field of a scorer's single value: right or wrong, a number, or a label; None for several values."""
     values = [_value(row["scores"][name]) for row in rows if name in row["scores"]]
     known = [value for value in values if value is not None]
-    return all(isinstance(value, bool | int | float | str) and value in (*GRADES, 0, 1) for value in known)
+    if any(isinstance(value, dict | list) for value in known):
+        return None
+    if any(_number(value) is None for value in known):
+        return "label"
+    grades = all(
+        (value.lower() in WORDS or value in GRADES) if isinstance(value, str) else value in (0, 1) for value in known
+    )
+    return "is_correct" if grades else "value"
+
+
+def _is_coarse(name: str, rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Has a scorer different values that are one number, as I and N are? Their mode depends on which is counted."""
+    values = [_value(row["scores"][name]) for row in rows if name in row["scores"]]
+    plain = {value for value in values if isinstance(value, bool | int | float | str)}
+    return len({_number(value) for value in plain}) < len(plain)
+
+
+def _number(value: Any) -> float | None:
+    """The number that Inspect's metrics take a value for; None for texts that are none."""
+    if isinstance(value, bool | int | float):
+        return as_number(float(value))
+    if value in GRADES:
+        return GRADES[value]
+    return WORDS.get(value.lower(), number_in(value)) if isinstance(value, str) else None
 
 
 def _value(score: Any) -> Any:
     return score.get("value") if isinstance(score, dict) else score
 
 
-def _sample(row: Mapping[str, Any], graded: set[str]) -> ImportedSample:
+def _sample(row: Mapping[str, Any], fields: Mapping[str, str | None]) -> ImportedSample:
     error = row.get("error")
     failure = None
     if error:
@@ -151,7 +304,7 @@ def _sample(row: Mapping[str, Any], graded: set[str]) -> ImportedSample:
         output=_output(row),
         trace=tuple(_messages(row.get("messages"))),
         failure=failure,
-        outcomes={key_of(name): _outcome(key_of(name), score, name in graded) for name, score in row["scores"].items()},
+        outcomes={key_of(name): _outcome(key_of(name), score, fields[name]) for name, score in row["scores"].items()},
     )
 
 
@@ -165,8 +318,8 @@ def _output(row: Mapping[str, Any]) -> str | None:
     output = row.get("output")
     if not isinstance(output, dict):
         return None
-    choices = output.get("choices") or []
-    message = choices[0].get("message") if choices and isinstance(choices[0], dict) else None
+    choices = dicts(output.get("choices"))
+    message = choices[0].get("message") if choices else None
     if isinstance(message, dict):
         return content_text(message.get("content"))
     completion = output.get("completion")
@@ -179,21 +332,22 @@ def _messages(messages: Any) -> Iterator[Item]:
             yield {"type": "message", "role": str(message["role"]), "content": content_text(message.get("content"))}
 
 
-def _outcome(key: str, score: Any, graded: bool) -> Outcome:
+def _outcome(key: str, score: Any, field: str | None) -> Outcome:
     value = _value(score)
     beside = score if isinstance(score, dict) else {}
     metadata = {name: beside[name] for name in ("answer", "explanation", "metadata") if beside.get(name)}
-    values = _values(value, graded)
+    values = _values(value, field)
     if not values:
         return failed(f"the score {value!r} is neither a number nor a text", "parse")
     return Score(scorer=key, values=values, metadata=metadata)
 
 
-def _values(value: Any, graded: bool) -> dict[str, ScoreValue]:
+def _values(value: Any, field: str | None) -> dict[str, ScoreValue]:
     if isinstance(value, dict):
         return {key_of(name): made for name, each in value.items() if (made := _plain(each)) is not None}
-    if graded and value is not None:
-        return {"is_correct": GRADES[value] if value in GRADES else float(value)}
+    if field in ("is_correct", "value"):
+        number = _number(value)
+        return {} if number is None else {field: number}
     made = _plain(value)
     return {} if made is None else {"value" if not isinstance(made, str) else "label": made}
 

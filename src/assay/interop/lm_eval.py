@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from assay.interop.imported_values import NO_SCORE, Imported, ImportedSample, as_json, key_of, mapping, wrong
-from assay.types import Outcome, Score
+from assay.interop.imported_values import (
+    NO_SCORE,
+    Imported,
+    ImportedSample,
+    SourceFigure,
+    as_json,
+    dicts,
+    key_of,
+    mapping,
+    wrong,
+)
+from assay.types import Outcome, Score, ScoreValue
 
 FORMAT = "lm_eval"
-_NAME = re.compile(r"samples_(?P<task>.+?)(?:_\d{4}-\d\d-\d\dT[\d.:-]+)?\.jsonl")
+_NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+))?\.jsonl")
+_CORPUS = ("bleu", "chrf", "ter")
+"""Metrics of all texts together, whose lines hold the texts instead of a number."""
+_MEANS = ("brier_score",)
+"""Aggregations that are means of what stands here for each sample."""
 _OWN = {
     "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics",
     "doc_hash", "prompt_hash", "target_hash",
@@ -40,7 +56,55 @@ def read_lm_eval(path: Path) -> Imported:
         raise wrong(path, "the file has no samples")
     samples = [_sample(doc_id, entry, list(filters)) for doc_id, entry in found.items()]
     named = _NAME.fullmatch(path.name)
-    return Imported(format=FORMAT, task=named["task"] if named else path.stem, model=_model(path), samples=samples)
+    task = named["task"] if named else path.stem
+    summary = _summary(path, task, (named and named["time"]) or "")
+    results = (summary.get("results") or {}).get(task)
+    notes = []
+    if isinstance(results, dict) and isinstance(length := results.get("sample_len"), int) and length != len(samples):
+        notes.append(f"the results file counts {length:,} samples, this file has {len(samples):,}")
+    return Imported(
+        format=FORMAT,
+        task=task,
+        model=str(summary["model_name"]) if isinstance(summary.get("model_name"), str) else None,
+        samples=samples,
+        notes=tuple(notes),
+        figures=tuple(_figures(results, list(filters), _not_means(summary, task)))
+        if isinstance(results, dict)
+        else None,
+    )
+
+
+def _summary(path: Path, task: str, time: str) -> Mapping[str, Any]:
+    """The results file of the same run, by its time; else the newest beside the samples that can be of this task."""
+    beside = sorted(path.parent.glob("results_*.json"), reverse=True)
+    # several runs may share a folder: a file of another task names another model
+    for file in sorted(beside, key=lambda file: not (time and time in file.name)):
+        head = as_json(file, file.read_bytes())
+        results = head.get("results") if isinstance(head, dict) else None
+        if isinstance(results, dict) and task in results:
+            return dict(head)
+        if isinstance(head, dict) and not results and isinstance(head.get("model_name"), str):
+            return dict(head)
+    return {}
+
+
+def _not_means(summary: Mapping[str, Any], task: str) -> set[str]:
+    """The metrics of a task that are no means over its samples."""
+    configs = summary.get("configs")
+    config = configs.get(task) if isinstance(configs, dict) else None
+    named = dicts(config.get("metric_list")) if isinstance(config, dict) else []
+    others = {str(entry.get("metric")) for entry in named if entry.get("aggregation") not in (None, "mean", *_MEANS)}
+    return others | {*_CORPUS, "perplexity"}
+
+
+def _figures(results: Mapping[str, Any], filters: Sequence[str], not_means: set[str]) -> Iterator[SourceFigure]:
+    """The figures of a task in the results file, which are called `metric,filter`."""
+    for name, value in results.items():
+        metric, comma, filter_ = name.partition(",")
+        if comma and isinstance(value, bool | int | float):
+            figure = SourceFigure(name=name, value=float(value), scorer=_key(filter_, filters))
+            is_mean = metric not in not_means and not metric.endswith("_stderr")
+            yield replace(figure, metric=metric) if is_mean else figure
 
 
 def _sample(doc_id: str, entry: Mapping[str, Any], filters: Sequence[str]) -> ImportedSample:
@@ -61,8 +125,15 @@ def _outcome(row: Mapping[str, Any] | None, key: str) -> Outcome:
     if row is None:
         return NO_SCORE
     named = row.get("metrics")
-    names = named if isinstance(named, list) else [name for name in row if name not in _OWN]
-    values = {str(name): float(row[name]) for name in names if isinstance(row.get(name), bool | int | float)}
+    names = [name for name in (named if isinstance(named, list) else row) if isinstance(name, str) and name not in _OWN]
+    values: dict[str, ScoreValue] = {}
+    for name in names:
+        if isinstance(row.get(name), bool | int | float):
+            values[name] = float(row[name])
+        elif name == "brier_score" and (brier := _brier(row)) is not None:
+            values[name] = brier
+        elif name in _CORPUS and (sentence := _sentence_score(name, row.get(name))) is not None:
+            values[f"{name}_sentence"] = sentence
     if not values:
         return NO_SCORE
     return Score(scorer=key, values=values, metadata={"filtered": _unwrapped(row.get("filtered_resps"))})
@@ -82,10 +153,41 @@ def _unwrapped(value: Any) -> Any:
     return value
 
 
-def _model(path: Path) -> str | None:
-    """The model that the results file beside the samples names."""
-    for results in sorted(path.parent.glob("results_*.json"), reverse=True):
-        head = as_json(results, results.read_bytes())
-        if isinstance(head, dict) and isinstance(head.get("model_name"), str):
-            return str(head["model_name"])
-    return None
+def _brier(row: Mapping[str, Any]) -> float | None:
+    """The squared distance of the choices' probabilities from the right choice, from `[choice, "[p p ...]"]`."""
+    pair = row.get("brier_score")
+    if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], int):
+        return None
+    printed = pair[1].strip("[]").split() if isinstance(pair[1], str) else pair[1]
+    try:
+        chances = [float(chance) for chance in printed]
+        # the line shows 8 digits of each: the replies have all of them
+        weights = [math.exp(float(reply[0])) for reply in row.get("filtered_resps") or ()]
+    except (TypeError, ValueError, LookupError, OverflowError):
+        return None
+    exact = [weight / sum(weights) for weight in weights] if sum(weights) else []
+    if len(exact) == len(chances) and all(
+        math.isclose(a, b, abs_tol=1e-7) for a, b in zip(exact, chances, strict=True)
+    ):
+        chances = exact
+    if not 0 <= pair[0] < len(chances):
+        return None
+    return math.fsum((chance - (place == pair[0])) ** 2 for place, chance in enumerate(chances))
+
+
+def _sentence_score(name: str, pair: Any) -> float | None:
+    """BLEU, chrF or TER of one text, from `[references, text]`; the source's own figure is of the whole corpus."""
+    if not isinstance(pair, list) or len(pair) != 2:
+        return None
+    references, text = (_unwrapped(side) for side in pair)
+    wanted = references if isinstance(references, list) else [references]
+    if not isinstance(text, str) or not wanted or not all(isinstance(reference, str) for reference in wanted):
+        return None
+    import sacrebleu
+
+    scores: dict[str, Any] = {
+        "bleu": sacrebleu.sentence_bleu,
+        "chrf": sacrebleu.sentence_chrf,
+        "ter": sacrebleu.sentence_ter,
+    }
+    return float(scores[name](text, wanted).score)

@@ -11,16 +11,22 @@ from assay.spec.fields import Key, Settings
 
 
 class Aggregator(Settings):
-    """How the scores of several trials become one."""
+    """How the scores of several trials become one; `threshold` is the least score that counts as a success."""
 
-    function: Literal["mean", "min", "max", "pass@k", "pass^k"]
+    function: Literal["mean", "median", "mode", "min", "max", "at_least_k", "pass@k", "pass^k"]
     k: int | None = Field(default=None, ge=1)
+    threshold: float | None = Field(default=None, allow_inf_nan=False)
     score_name: str | None = None
 
     @model_validator(mode="after")
     def _k_where_it_is_used(self) -> Aggregator:
-        if self.function in ("pass@k", "pass^k") and self.k is None:
+        counts = self.function in ("at_least_k", "pass@k", "pass^k")
+        if counts and self.k is None:
             raise ValueError(f'{self.function} needs "k"')
+        if self.threshold is not None and not counts:
+            raise ValueError(
+                f'{self.function} counts no successes: only at_least_k, pass@k and pass^k take "threshold"'
+            )
         return self
 
 

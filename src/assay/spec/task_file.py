@@ -113,12 +113,13 @@ def _same_names(document: Document, trials: Trials | None) -> Iterator[Problem]:
 
 
 def _trial_notes(document: Document, trials: Trials | None) -> Iterator[Problem]:
-    """A note for every pass@k or pass^k that has too few trials to be defined."""
+    """A note for every aggregator that wants more successes than there are trials."""
     for place, rule in enumerate(trials.score_aggregators or () if trials is not None else ()):
         k = rule.aggregator.k
         if trials is not None and k is not None and k > trials.num_trials:
             function = rule.aggregator.function.replace("k", str(k))
-            message = f"{function} needs at least {k} trials, and there are {trials.num_trials}: it will be undefined"
+            result = "0 for every sample" if rule.aggregator.function == "at_least_k" else "undefined"
+            message = f"{function} needs at least {k} trials, and there are {trials.num_trials}: it will be {result}"
             yield document.problem(message, (*_DEFINITION, "trials", "score_aggregators", place))
 
 

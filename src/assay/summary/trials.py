@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import comb
+from statistics import median, mode
 from typing import Any
 
 from assay.errors import SpecError
@@ -12,6 +13,9 @@ from assay.spec.task import Aggregator, ScoreAggregator, Trials
 PLUG_IN = "_plug_in"
 """Ends the name under which the plug-in value of pass@k and pass^k stands beside the unbiased one."""
 SHARE = (0.0, 1.0)
+_PASS = ("pass@k", "pass^k")
+# of values that come equally often the mode is the one that came first, in the order of the trials
+_PICKS: Mapping[str, Callable[[Sequence[float]], float]] = {"median": median, "mode": mode, "min": min, "max": max}
 Range = tuple[float, float]
 
 
@@ -32,6 +36,7 @@ def aggregate(scores: Sequence[Mapping[str, Any]], trials: Trials) -> dict[str, 
         if not values:
             continue
         if name not in rules:
+            # a score that is called as a rule's result takes its place: importers bring values that no rule gives
             result[name] = sum(values) / len(values)
         for aggregator in rules.get(name, ()):
             result |= _by_rule(name, values, aggregator)
@@ -54,10 +59,30 @@ def chance_over_trials(rule: ScoreAggregator | None, trials: Trials | None) -> C
     """
     if rule is None or trials is None or rule.aggregator.function == "mean":
         return lambda chance: chance
+    if rule.aggregator.function in ("median", "mode"):
+        # at a tie the median is 1/2, and the mode is the first trial, which is as likely one as the other
+        half = trials.num_trials / 2
+        return lambda chance: (_at_least(half, trials.num_trials, chance) + _above(half, trials.num_trials, chance)) / 2
+    if rule.aggregator.function == "at_least_k":
+        return lambda chance: _at_least(rule.aggregator.k or 0, trials.num_trials, chance)
     times = rule.aggregator.k or trials.num_trials
     if rule.aggregator.function in ("pass@k", "max"):
         return lambda chance: 1 - (1 - chance) ** times
     return lambda chance: float(chance**times)
+
+
+def _at_least(least: float, n: int, chance: float) -> float:
+    """The chance of at least this many successes in n trials.
+
+    >>> _at_least(2, 2, 0.5)
+    0.25
+    """
+    return sum(comb(n, c) * chance**c * (1 - chance) ** (n - c) for c in range(n + 1) if c >= least)
+
+
+def _above(bound: float, n: int, chance: float) -> float:
+    """The chance of more successes than this in n trials."""
+    return 1 - _at_least(n - bound, n, 1 - chance)
 
 
 def why_undefined(field: str, trials: Trials | None) -> str | None:
@@ -78,8 +103,10 @@ def ranges_of(declared: Mapping[str, Range], trials: Trials | None) -> dict[str,
     ranges = dict(declared)
     for rule in trials.score_aggregators or () if trials is not None else ():
         called = rule.aggregator.score_name or rule.score_name
-        if rule.aggregator.k is not None:
+        if rule.aggregator.function in _PASS:
             ranges |= {called: SHARE, f"{called}{PLUG_IN}": SHARE}
+        elif rule.aggregator.function == "at_least_k":
+            ranges[called] = SHARE
         elif rule.score_name in declared:
             ranges[called] = declared[rule.score_name]
     return ranges
@@ -89,13 +116,19 @@ def _by_rule(name: str, values: Sequence[float], rule: Aggregator) -> dict[str, 
     called = rule.score_name or name
     if rule.function == "mean":
         return {called: sum(values) / len(values)}
-    if rule.function in ("min", "max"):
-        return {called: float(min(values) if rule.function == "min" else max(values))}
+    if rule.function not in ("at_least_k", *_PASS):
+        return {called: float(_PICKS[rule.function](values))}
     assert rule.k is not None
-    if any(value not in (0, 1) for value in values):
-        odd = next(value for value in values if value not in (0, 1))
-        raise SpecError(f'{rule.function} counts successes: "{name}" must be 0 or 1 in every trial, but one is {odd:g}')
-    n, c = len(values), int(sum(values))
+    odd = next((value for value in values if value not in (0, 1)), None)
+    if odd is not None and rule.threshold is None:
+        raise SpecError(
+            f'{rule.function} counts successes: "{name}" must be 0 or 1 in every trial, but one is {odd:g}; '
+            'say with "threshold" from which score on a trial is a success'
+        )
+    least = 1 if rule.threshold is None else rule.threshold
+    n, c = len(values), sum(value >= least for value in values)
+    if rule.function == "at_least_k":
+        return {called: float(c >= rule.k)}
     some = rule.function == "pass@k"
     return {
         called: unbiased_pass_at_k(n, c, rule.k) if some else unbiased_pass_hat_k(n, c, rule.k),

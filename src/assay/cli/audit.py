@@ -97,7 +97,9 @@ def command(target: Path, *, judges: tuple[str, ...], as_json: bool, quiet: bool
     if not panel:
         raise click.UsageError("name the judge with --judge, such as --judge openai/gpt-5-mini")
     probes = given.pop("probes") or PROBES
-    audit = Audit(found.name, found.dataset, panel, AuditOptions(probes=probes, scorer=found.scorer, **given))
+    audit = Audit(
+        found.name, found.dataset, panel, AuditOptions(probes=probes, scorer=found.scorer, planned=only_plan, **given)
+    )
     plan = audit.plan()
     if only_plan:
         _print_plan(plan, as_json=as_json)

@@ -55,7 +55,7 @@ class AuditOptions:
 
     `threshold` is the largest effect of position, length or instructions that is allowed, `max_noise` the largest
     share of verdicts that may change. `scorer` is the rubric scorer of a task whose judges are audited: they are asked,
-    and their verdicts become scores, as it says.
+    and their verdicts become scores, as it says. An audit that is only `planned` needs no keys.
     """
 
     probes: Sequence[ProbeName] = PROBES
@@ -68,6 +68,7 @@ class AuditOptions:
     max_concurrency: int | None = None
     fresh: bool = False
     scorer: RubricScorer | None = None
+    planned: bool = False
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.probes if name not in PROBES]
@@ -109,7 +110,7 @@ class Audit:
         with warnings.catch_warnings():
             # every judge is audited by itself: ties of the panel do not matter
             warnings.simplefilter("ignore", RubricWarning)
-            grader = CriterionGrader(judges=judges)
+            grader = CriterionGrader(judges=judges, planned=self._options.planned)
             if scorer is not None:
                 grader = grader.changed(**{name: getattr(scorer, name) for name in _FROM_SCORER})
             self._parts = self._made(grader)

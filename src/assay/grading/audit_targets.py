@@ -21,7 +21,7 @@ from assay.spec import LoadedDataset, LoadedTask
 from assay.spec.load import read_document
 from assay.spec.nearest import listing
 from assay.store import runs
-from assay.store.store import default_location, open_store
+from assay.store.store import default_location, open_for_planning
 from assay.templates import texts
 from assay.types import Rows
 
@@ -111,7 +111,7 @@ def _rows(loaded: LoadedTask, dataset: LoadedDataset | None, wanted: Wanted) -> 
 
 
 def _stored(loaded: LoadedTask, wanted: Wanted) -> Iterator[Rows]:
-    store = open_store(wanted.store or default_location(loaded.document.root))
+    store = open_for_planning(wanted.store or default_location(loaded.document.root))
     try:
         if wanted.run is not None:
             record = runs.find(store, wanted.run)

@@ -13,6 +13,7 @@ from assay.grading.config import EvalConfig, JudgeSpec
 from assay.grading.dataset import RubricDataset
 from assay.grading.evaluate import EvalRunner
 from assay.grading.grader import CriterionGrader
+from assay.grading.judge_models import here
 from assay.grading.probes import (
     NO_OPTIONS,
     changed,
@@ -30,6 +31,7 @@ from assay.results.audit import AuditPlan, AuditResult, Probe, ProbeName
 from assay.results.estimate import Estimate
 from assay.runner.progress import Listener, silent
 from assay.scorers.rubric import JudgeSettings, RubricScorer
+from assay.store.store import default_location, open_store
 
 PROBES: tuple[ProbeName, ...] = get_args(ProbeName)
 LONGEST_REASON = 200
@@ -118,6 +120,9 @@ class Audit:
 
     def plan(self) -> AuditPlan:
         """What the audit will ask and cost; asks nobody."""
+        if not self._options.planned:
+            # the audit writes there, so that an older store is migrated before it is read
+            open_store(self._options.store or default_location(here())).close()
         plans = [self._runner(name).plan_sync() for name in self._parts]
         costs = [plan.cost_usd for plan in plans if plan.models]
         known = [cost for cost in costs if cost is not None]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from assay.cli.grade import panel_of
@@ -181,6 +183,9 @@ def test_a_graded_run_has_a_mean_of_each_criterion_and_none_where_nobody_could_a
     assert [mean["value"] for mean in means.values()] == [0.75, 1.0, 0.5, None]
     assert means["mean_How-clear-/How clear?"]["method"] == "guarded", "the options declare the range"
     assert means["mean_polite/polite"]["reason"] == "no sample has a value"
+    cited = project.assay("show", "a", "--cite").out
+    assert re.match(r'4 texts \(SHA-256 [0-9a-f]{64}\) of "rubric:texts" were graded, with seed 0 and assay ', cited)
+    assert "Judged by scripted/a.jsonl." in cited
     # the criteria stand below the score, and are no comparisons of their own unless they are asked for
     compared = project.assay("compare", "a", "b", "--json").json["comparisons"]
     assert [one["metric"] for one in compared] == ["rubric/mean/score"]

@@ -41,7 +41,7 @@ def test_value_interval_method_and_counts_are_all_there():
     text = shown(report())
     for part in ("0.500", "0.250 to 0.750", "wilson", "95 % interval", "1,000 scored, 2 failed, 1 excluded", "parse 2"):
         assert part in text
-    assert "wilson; 3 left out" in next(line for line in text.splitlines() if line.startswith("Accuracy"))
+    assert "wilson; 3 excluded" in next(line for line in text.splitlines() if line.startswith("Accuracy"))
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
@@ -144,7 +144,7 @@ def test_a_long_remark_stands_once_below_the_table():
     why = "perfect, or perfect or undefined without one of the pairs"
     rows = lines(report({"a": value(caveat=why), "b": value(caveat=why), "c": value(caveat="x" * 30)}), 100)
     marks = [row.split("wilson")[1] for row in rows if "wilson" in row]
-    assert marks == ["; (1); 3 left out", "; (1); 3 left out", "; (2); 3 left out"]
+    assert marks == ["; (1); 3 excluded", "; (1); 3 excluded", "; (2); 3 excluded"]
     assert rows[-2:] == [f"(1) {why}", f"(2) {'x' * 30}"]
 
 

@@ -23,6 +23,8 @@ AGAIN_MAY_DIFFER = {"run", "runs", "store", "cost_usd", "spending", "usage", "la
 """A run that is made again has another id, and what was paid for before costs nothing now."""
 # identities changed with the form of the spec, so runs are made again from stored replies instead of shown again
 AGAIN_MAY_DIFFER |= {"n_cached"}
+# the sampling of a model is part of what decides a generated dataset
+AGAIN_MAY_DIFFER |= {"digest"}
 
 
 INTERVAL = {"low", "high", "method", "caveat", "n_effective", "clusters", "words", "reason", "n_to_decide", "level"}

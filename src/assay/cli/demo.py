@@ -63,8 +63,8 @@ RECORDED = (
     Step(
         file="facts.yaml",
         meaning="Yes or no. A reply that is neither is wrong for the accuracy of\n"
-        "string_equals, and is left out of the classification, where it is counted\n"
-        '("left out"). Precision: of the answers "yes", how many were right?\n'
+        "string_equals, and is excluded from the classification, which counts it\n"
+        '("excluded"). Precision: of the answers "yes", how many were right?\n'
         'Recall: of the true "yes", how many were found?',
     ),
 )

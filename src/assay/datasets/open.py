@@ -82,16 +82,19 @@ def first_rows(
 
 
 def fingerprint(kind: SourceKind, settings: SourceSpec, folder: Path, *, root: Path | None = None) -> str:
-    """The sha256 of a dataset's content: of its files' bytes, or of its samples as JSON."""
+    """The sha256 of a dataset: of its file, of the names and digests of several files, or of its samples as JSON."""
     digest = hashlib.sha256()
     if isinstance(settings, OfFiles):
+        contents: dict[str, str] = {}
         for name, path in settings.files(folder, root):
             try:
                 with path.open("rb") as file:
-                    content = hashlib.file_digest(file, "sha256").hexdigest()
+                    contents[name] = hashlib.file_digest(file, "sha256").hexdigest()
             except OSError as error:
                 raise refused(path, f"cannot be read: {error.strerror or error}") from error
-            digest.update(f"{name}\0{content}\n".encode())
+        if len(contents) == 1:
+            return next(iter(contents.values()))
+        digest.update("".join(f"{name}\0{content}\n" for name, content in contents.items()).encode())
     else:
         for batch in kind.read(settings, folder, root):
             digest.update("\n".join([*batch.texts, ""]).encode())

@@ -112,6 +112,7 @@ class EvalRunner:
             total_token_usage=report.usage,
             total_completion_cost=report.cost_usd,
             n_cached=report.n_cached,
+            reused_from=report.reused_from,
             n_ties=sum(each.by_tie for each in graded),
             n_verdicts=len(graded),
             n_order_sensitive=sum(each.order_sensitive for each in graded),

@@ -37,6 +37,7 @@ class EvalResult:
     total_token_usage: Usage
     total_completion_cost: Decimal | None
     n_cached: int = 0
+    reused_from: tuple[str, ...] = ()
     n_ties: int = 0
     n_verdicts: int = 0
     n_order_sensitive: int = 0

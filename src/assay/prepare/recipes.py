@@ -15,6 +15,7 @@ import orjson
 from assay.datasets.batch import in_batches
 from assay.datasets.open import fingerprint, open_dataset
 from assay.errors import SpecError
+from assay.prepare.describe import stored_models
 from assay.registry import Registry
 from assay.spec import LoadedDataset, load_dataset
 from assay.spec.dataset import find_dataset
@@ -25,6 +26,7 @@ from assay.spec.generator import (
     GeneratedDataset,
     InlineRows,
 )
+from assay.store.run_spec import settings_of_source
 
 if TYPE_CHECKING:
     from assay.models.connect import Connection
@@ -83,9 +85,13 @@ def recipe(dataset: GeneratedDataset, registry: Registry, results: Results | Non
         "generator": dataset.generator.written,
         "num_samples": dataset.num_samples,
         "sources": {
-            key: fingerprint(source.kind, source.settings, source.folder, root=root) for key, source in sources
+            key: {
+                "sha256": fingerprint(source.kind, source.settings, source.folder, root=root),
+                **settings_of_source(source.written),
+            }
+            for key, source in sources
         },
-        "models": {key or "": connection.identity for key, connection in connections.items()},
+        "models": {key: [model.identity, model.sampling] for key, model in stored_models(connections).items()},
     }
     text = orjson.dumps(deciding, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
     return Recipe(dataset=dataset, sources=sources, connections=connections, digest=hashlib.sha256(text).hexdigest())

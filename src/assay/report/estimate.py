@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from assay.report.table import Trimmed
+from assay.report.table import Trimmed, reused_from
 from assay.results.estimate import Estimate, ExpectedPrecision
 from assay.text import clean, counted, duration
 
@@ -52,6 +52,8 @@ def print_estimate(terminal: Console, plan: Estimate) -> None:
     """Print the calls, tokens, money and time that one task would take."""
     left = plan.n_cells - plan.n_done
     terminal.print(Text(f"{clean(plan.task)}: {counted(plan.n_cells, 'sample')}, {plan.n_done:,} done, {left:,} left"))
+    if plan.reused_from:
+        terminal.print(Text(f"Answers and replies are reused{reused_from(plan.reused_from)}."))
     for reason in plan.stale:
         terminal.print(Text(f"  {reason}", style="yellow"))
     if plan.precision is not None:

@@ -29,6 +29,7 @@ def grade_document(result: EvalResult) -> dict[str, Any]:
         "n_items": result.total_items,
         "n_failed": result.failed_items,
         "n_cached": result.n_cached,
+        **({"reused_from": list(result.reused_from)} if result.reused_from else {}),
         "score": None
         if mean is None
         else {

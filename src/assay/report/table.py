@@ -54,9 +54,21 @@ def _head(report: RunReport) -> Iterator[str]:
         rules = ", ".join(f"{escape(clean(key, width=30))} {n:,}" for key, n in report.excluded.items())
         counts.append(f"excluded by {rules}")
     if report.n_cached:
-        counts.append(f"{report.n_cached:,} reused")
+        counts.append(f"{report.n_cached:,} reused{reused_from(report.reused_from)}")
     status = "" if report.status == "completed" else f" · [red]{report.status}[/red]"
     yield f"{' · '.join([f'run {report.run}', *counts])}{status}"
+
+
+def reused_from(run_ids: Sequence[str]) -> str:
+    """The runs that something was reused from, to be put behind "reused"; the newest is named, the others counted.
+
+    >>> reused_from(["e961c48ced5e", "0721a9639a5f", "44fd0a9f6dcb"])
+    ' from e961c48ced5e and 2 other runs'
+    """
+    if not run_ids:
+        return ""
+    others = len(run_ids) - 1
+    return f" from {run_ids[0]}" + (f" and {counted(others, 'other run')}" if others else "")
 
 
 def samples_of(report: RunReport) -> str:
@@ -156,7 +168,7 @@ def _add_metric(table: Table, metric: MetricReport, heading: str | None, notes: 
     rows = {_row_name(metric, name): value for name, value in result.values.items()}
     # what an accuracy must beat stands below it, wherever other values come behind
     first = dict(list(rows.items())[:1]) if "baseline" in result.detail else rows
-    left_out = f"{result.n_excluded:,} left out" if result.n_excluded else ""
+    left_out = f"{result.n_excluded:,} excluded" if result.n_excluded else ""
     _add_values(table, first, indent, notes, left_out)
     for what, value in _beside(result.detail):
         table.add_row(Text(f"{indent}  {what}", style="dim"), Text(number(value), style="dim"))

@@ -86,6 +86,7 @@ def summary_document(report: RunReport) -> dict[str, Any]:
         **({} if report.n_sources is None else {"n_sources": report.n_sources}),
         "n_failed": report.n_failed,
         "n_cached": report.n_cached,
+        **({"reused_from": list(report.reused_from)} if report.reused_from else {}),
         "scorers": [_scorer_document(scorer) for scorer in report.scorers],
         "usage": {
             "prompt_tokens": report.usage.prompt_tokens,
@@ -182,6 +183,7 @@ def report_from(
         n_sources=summary.get("n_sources"),
         n_failed=summary["n_failed"],
         n_cached=summary["n_cached"],
+        reused_from=tuple(summary.get("reused_from", ())),
         scorers=tuple(_scorer_from(scorer, metrics.get(scorer["key"], ())) for scorer in summary["scorers"]),
         failures=summary["failures"],
         excluded=summary.get("excluded", {}),

@@ -47,13 +47,17 @@ class ExpectedPrecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A run before it starts: cells done and left, each model's share of the work, and what its numbers can show."""
+    """A run before it starts: cells done and left, the calls of each model, and what its metrics can show.
+
+    `reused_from` names the earlier runs whose answers or replies would be used, the newest first.
+    """
 
     task: str
     n_cells: int
     n_done: int
     models: tuple[ModelEstimate, ...]
     stale: tuple[str, ...]
+    reused_from: tuple[str, ...] = ()
     precision: ExpectedPrecision | None = None
 
     @property

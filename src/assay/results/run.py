@@ -79,8 +79,9 @@ class RunReport:
     """A run and its numbers; `excluded` counts the samples that each action took out of the metrics.
 
     `n_cut` counts the answers that ended at the limit of their length; `first_failure` says why the first sample that
-    failed did so. Where a postprocessor makes several rows of a
-    sample, `n_samples` counts the rows, and `n_sources` the samples that they come from.
+    failed did so. `reused_from` names the earlier runs whose answers or replies are used, the newest first. Where a
+    postprocessor makes several rows of a sample, `n_samples` counts the rows, and `n_sources` the samples that they
+    come from.
     """
 
     run: str
@@ -99,6 +100,7 @@ class RunReport:
     n_cut: int = 0
     n_sources: int | None = None
     first_failure: str | None = None
+    reused_from: tuple[str, ...] = ()
 
     def counts(self) -> dict[str, SampleCounts]:
         """The samples behind every value of the run, by its address, `scorer/metric/name`."""

@@ -96,6 +96,7 @@ def estimate_run(plan: Plan, store: Store) -> Estimate:
         n_done=len(done),
         models=tuple(models),
         stale=tuple(stale_reasons(plan, store)),
+        reused_from=runs.ids_of(store, memory.runs_used | ({before.rows_of} if before is not None and done else set())),
         precision=precision_of(n_cells // plan.layout.trials),
     )
 
@@ -239,10 +240,14 @@ def stale_reasons(plan: Plan, store: Store) -> list[str]:
     parts: dict[str, Callable[[RunSpec], object]] = {
         "the dataset's content": lambda spec: spec.dataset.sha256,
         "the model": lambda spec: _endpoints(spec, answering=True),
+        "the model's sampling": lambda spec: _samplings(spec, answering=True),
         "a judge's model": lambda spec: _endpoints(spec, answering=False),
+        "a judge's sampling": lambda spec: _samplings(spec, answering=False),
+        "the config": lambda spec: spec.config,
         "the solver": lambda spec: spec.definition.get("solver"),
         "the scorers": lambda spec: spec.definition.get("scorers"),
         "the files of the scorers": lambda spec: [scorer.content for scorer in spec.scorers],
+        "the code of the scorers": lambda spec: [scorer.code for scorer in spec.scorers],
         "the trials": lambda spec: spec.trials,
         "the limit": lambda spec: spec.limit,
         "the seed": lambda spec: spec.seed,
@@ -253,3 +258,7 @@ def stale_reasons(plan: Plan, store: Store) -> list[str]:
 
 def _endpoints(spec: RunSpec, *, answering: bool) -> dict[str, object]:
     return {key: model.identity for key, model in spec.models.items() if (key == "") == answering}
+
+
+def _samplings(spec: RunSpec, *, answering: bool) -> dict[str, object]:
+    return {key: model.sampling for key, model in spec.models.items() if (key == "") == answering}

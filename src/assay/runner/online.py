@@ -35,6 +35,7 @@ class Ended:
 
     status: Status
     cached: int
+    runs_used: frozenset[int]
     notes: tuple[str, ...]
 
 
@@ -80,6 +81,7 @@ async def answer_all(
     return Ended(
         status="partial" if engine.out_of_budget else "completed",
         cached=engine.cached,
+        runs_used=memory.runs_used,
         notes=tuple(models.notes()),
     )
 

@@ -81,6 +81,11 @@ class ReplyCache:
         self._committing = {}
 
     @property
+    def runs_used(self) -> frozenset[int]:
+        """The numbers of the runs whose replies were used, this one among them if it was resumed."""
+        return frozenset(self._reader.runs_used)
+
+    @property
     def waiting(self) -> int:
         """How many replies are not committed yet."""
         return len(self._pending)

@@ -76,7 +76,9 @@ def rescore(
     with with_sandbox(loaded, code) as ready:
         _score_all(ready, store, made)
         _carry_judges_over(loaded, store, record, made)
-        report = conclude(ready, store, made, n_cached=evidence.count_samples(store, made.no))
+        report = conclude(
+            ready, store, made, n_cached=evidence.count_samples(store, made.no), runs_used={record.rows_of}
+        )
     return Rescored(report=report, stale=tuple(_stale(before, loaded)))
 
 

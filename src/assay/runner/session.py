@@ -60,7 +60,7 @@ async def arun_task(
         with _put_down_when_stopped(store, begun):
             ended = await answer_all(plan, store, begun, listener, spending_limit)
             score_whole(store, begun.no, loaded.scorers)
-            return conclude(loaded, store, begun, n_cached=ended.cached, status=ended.status)
+            return conclude(loaded, store, begun, n_cached=ended.cached, runs_used=ended.runs_used, status=ended.status)
 
 
 def _run_offline(plan: Plan, store: Store, listener: Listener) -> RunReport:

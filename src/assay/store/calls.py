@@ -46,16 +46,18 @@ def _row(run_no: int, call: PaidCall, moment: str) -> tuple[Any, ...]:
 class CallReader:
     """Looks replies up by key on a connection of its own, straight through the driver.
 
-    With `only_run`, replies that other runs paid for are not seen.
+    With `only_run`, replies that other runs paid for are not seen. `runs_used` holds the numbers of the runs whose
+    replies were read.
     """
 
     def __init__(self, store: Store, *, only_run: int | None = None) -> None:
         self._connection = store.engine.connect()
         self._cursor = self._connection.connection.cursor()
         mark = "?" if self._connection.dialect.paramstyle == "qmark" else "%s"
-        columns = "reply, prompt_tokens, completion_tokens"
+        columns = "reply, prompt_tokens, completion_tokens, run_no"
         self._query = f"SELECT {columns} FROM calls WHERE key = {mark}"  # noqa: S608
         self._only_run = only_run
+        self.runs_used: set[int] = set()
         if only_run is not None:
             self._query += f" AND run_no = {only_run:d}"
 
@@ -75,6 +77,7 @@ class CallReader:
         if found is None:
             return None
         document = orjson.loads(found[0])
+        self.runs_used.add(found[3])
         return Reply(
             text=document["text"],
             refusal=document.get("refusal"),

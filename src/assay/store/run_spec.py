@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Any, Literal
 
 import orjson
@@ -162,7 +163,7 @@ class RunSpec:
         document["definition"] = {k: v for k, v in self.definition.items() if k not in _STATED_ELSEWHERE}
         document["scorers"] = [_deciding(scorer) for scorer in document["scorers"]]
         if self.dataset.sha256 is not None:
-            document["dataset"] = _without_path(document["dataset"])
+            document["dataset"]["source"] = settings_of_source(self.dataset.source)
         # a rescored run is one of its source: the same scorers over other answers are another run
         document["source_run"] = self.provenance.source_run
         return hashlib.sha256(orjson.dumps(document, option=_OPTIONS, default=str)).hexdigest()
@@ -259,8 +260,8 @@ _STATED_ELSEWHERE = ("dataset", "scorers", "trials", "actions")
 
 
 def _deciding(scorer: Mapping[str, Any]) -> dict[str, Any]:
-    """A scorer's entry without the names that people read."""
-    named = ("display_name", "description")
+    """A scorer's entry without the names that people read, and without the path of a rubric whose content it has."""
+    named = ("display_name", "description", *(("rubric",) if scorer.get("rubrics") else ()))
     settings = {name: value for name, value in scorer.get("settings", {}).items() if name not in named}
     metrics = [
         {**metric, "settings": {k: v for k, v in metric.get("settings", {}).items() if k not in named}}
@@ -269,10 +270,14 @@ def _deciding(scorer: Mapping[str, Any]) -> dict[str, Any]:
     return {**scorer, "settings": settings, "metrics": metrics}
 
 
-def _without_path(dataset: Mapping[str, Any]) -> dict[str, Any]:
-    """A dataset's entry without the path of a file whose bytes have a digest."""
-    source = {name: value for name, value in dataset.get("source", {}).items() if name != "file_path"}
-    return {**dataset, "source": source}
+def settings_of_source(source: Mapping[str, Any]) -> dict[str, Any]:
+    """What decides the samples of a source whose bytes have a digest: its settings, and how its file is read.
+
+    >>> settings_of_source({"type": "local", "file_path": "data/a.CSV", "id_column": "id"})
+    {'type': 'local', 'id_column': 'id', 'suffix': '.csv'}
+    """
+    settings = {name: value for name, value in source.items() if name != "file_path"}
+    return {**settings, "suffix": PurePath(str(source.get("file_path", ""))).suffix.lower()}
 
 
 def _filled(part: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -195,6 +195,13 @@ def latest_of(store: Store, identity: str) -> RunRecord | None:
     with store.connect() as connection:
         row = connection.execute(query).first()
     return None if row is None else _record(row)
+
+
+def ids_of(store: Store, numbers: Collection[int]) -> tuple[str, ...]:
+    """The ids of the runs with these numbers, the newest first; one that was deleted has none."""
+    query = select(runs.c.id).where(runs.c.no.in_(numbers)).order_by(runs.c.no.desc())
+    with store.connect() as connection:
+        return tuple(connection.execute(query).scalars()) if numbers else ()
 
 
 def runs_of(store: Store, identity: str, *, run_id: str) -> list[RunRecord]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import orjson
 
 from assay.errors import SpecError
@@ -20,9 +22,18 @@ from assay.summary.metrics import scorer_report
 
 
 def conclude(
-    loaded: LoadedTask, store: Store, record: RunRecord, *, n_cached: int, status: Status = "completed"
+    loaded: LoadedTask,
+    store: Store,
+    record: RunRecord,
+    *,
+    n_cached: int,
+    runs_used: Collection[int] = (),
+    status: Status = "completed",
 ) -> RunReport:
-    """Compute the numbers of a run from its committed rows, and close it."""
+    """Compute the metrics of a run from its committed rows, and close it.
+
+    `n_cached` answers come from the rows or replies of earlier runs; `runs_used` has the numbers of those.
+    """
     rows_of = record.rows_of
     repeated = loaded.task.definition.trials
     trials = repeated.num_trials if repeated is not None else 1
@@ -59,6 +70,7 @@ def conclude(
         n_sources=None if layout.fan_out == 1 else evidence.count_sources(store, rows_of, layout),
         n_failed=evidence.count_failed_samples(store, rows_of, layout),
         n_cached=n_cached,
+        reused_from=runs.ids_of(store, {*runs_used, rows_of} - {record.no}),
         scorers=scorers,
         failures=by_kind,
         excluded=left_out.by_rule,

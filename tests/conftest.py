@@ -160,6 +160,26 @@ definition:
 
 
 @pytest.fixture
+def read_only(tmp_path):
+    """Show a folder at another place, mounted read-only."""
+    mounted = []
+
+    def mount(folder: Path) -> Path:
+        place = tmp_path / f"mounted-{len(mounted)}"
+        place.mkdir()
+        for arguments in (["--bind", folder, place], ["-o", "remount,ro,bind", place]):
+            if os.getuid() != 0 or subprocess.run(["mount", *arguments], capture_output=True).returncode:
+                pytest.skip("this user may not mount")
+            if not mounted or mounted[-1] != place:
+                mounted.append(place)
+        return place
+
+    yield mount
+    for place in mounted:
+        subprocess.run(["umount", place], check=True)
+
+
+@pytest.fixture
 def live(project, loopback):
     """A project whose model `stub` is the loopback server, answering A to D by the question."""
 

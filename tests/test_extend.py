@@ -158,7 +158,7 @@ def test_text_of_one_sample_leaves_its_metric_undefined_and_all_other_numbers_st
 def test_a_metric_takes_a_range_only_of_single_samples_and_says_whether_it_has_them():
     with pytest.raises(SpecError, match="add per_sample=True"):
         assay.metric(range=(0, 1))(lambda values: 1.0)
-    with pytest.raises(SpecError, match="per_sample is True or False"):
+    with pytest.raises(SpecError, match="per_sample=...\\): expected True or False"):
         assay.metric(per_sample=lambda value: value)(lambda values: 1.0)
     with pytest.raises(SpecError, match="from the least value to the greatest"):
         assay.metric(per_sample=True, range=(1, 0))(lambda value: 1.0)
@@ -205,7 +205,7 @@ def test_without_its_plug_in_a_metric_cannot_be_compared_and_its_stored_value_ca
     project, before, after = lengths
     refused = project.assay("compare", before["run"], after["run"], "--metric", "words_within")
     assert refused.code == 2
-    assert '"words_within" is there (words/within/words_within), but not as a mean of one number' in refused.err
+    assert '"words_within" exists (words/within/words_within), but not in every run' in refused.err
     assert project.assay("gate", after["run"], "--require", "words_within >= 0.5").code == 0
 
 

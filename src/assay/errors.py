@@ -70,6 +70,10 @@ class SpecError(AssayError):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
+class ArgumentError(SpecError, TypeError):
+    """A public function was called with a name or a value that it does not take; nothing was read or paid."""
+
+
 class MissingExtra(SpecError):
     """An optional part of assay is not installed."""
 

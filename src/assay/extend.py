@@ -20,6 +20,7 @@ from assay.metrics.sample_function import SampleFunction, number_in_range
 from assay.metrics.table import Table
 from assay.registry import BatchScorerKind, MetricKind
 from assay.scorers.common import ReplyScorer, replies
+from assay.spec import arguments
 from assay.spec.fields import ScorerSpec, Template
 from assay.stats.interval import no_interval
 from assay.templates import texts
@@ -27,6 +28,15 @@ from assay.types import Column, Failure, MetricResult, MetricValue, Rows, ScoreC
 
 Function = Callable[..., Any]
 _PLAIN = (bool, int, float, list, dict)
+
+
+_EXPECTED = {
+    "function": arguments.FUNCTION,
+    "name": arguments.TEXT,
+    "range": arguments.BOUNDS,
+    "fields": arguments.TEXTS,
+    "per_sample": arguments.FLAG,
+}
 
 
 @overload
@@ -39,6 +49,7 @@ def scorer(
 ) -> Callable[[Function], BatchScorerKind]: ...
 
 
+@arguments.arguments_checked(_EXPECTED)
 def scorer(
     function: Function | None = None,
     *,
@@ -88,6 +99,7 @@ def metric(
 ) -> Callable[[Function], MetricKind]: ...
 
 
+@arguments.arguments_checked(_EXPECTED)
 def metric(
     function: Function | None = None,
     *,

@@ -56,3 +56,16 @@ def test_a_labeler_has_the_truth_of_the_sample_and_a_scale_only_where_labels_are
 def test_other_scorers_and_judges_without_a_score_have_no_ballot():
     assert not label_ballots(run_of({"type": "string_equals"}), [sample("a", {"is_correct": 1.0})]).ballots
     assert not label_ballots(run_of(CLASSIFIER), [sample("a", None)]).ballots
+
+
+def test_labels_that_are_equal_numbers_or_differ_in_case_are_one_option():
+    scorer = {"type": "model_as_a_judge_classifier", "correct_labels": ["1", "Yes"], "incorrect_labels": ["2"]}
+    entries = [
+        sample("a", {"predicted_label": "1", "ground_truth_label": "1.0"}),
+        sample("b", {"predicted_label": "Yes", "ground_truth_label": "yes"}),
+        sample("c", {"predicted_label": "2", "ground_truth_label": "1"}),
+    ]
+    found = label_ballots(run_of(scorer), entries)
+    votes = found.ballots["judged"].votes(found.scales["judged"])
+    assert votes.scale.labels == ("1", "Yes", "2")
+    assert (votes.judges["judge"].tolist(), votes.truth.tolist()) == ([0, 1, 2], [0, 1, 0])

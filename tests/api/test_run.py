@@ -87,5 +87,5 @@ def test_one_tag_may_be_a_text():
 
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_below_one_is_refused(limit):
-    with pytest.raises(assay.SpecError, match=f"limit must be at least 1, not {limit}"):
+    with pytest.raises(assay.SpecError, match=f"expected a whole number of at least 1, got {limit}"):
         assay.run("task.yaml", limit=limit)

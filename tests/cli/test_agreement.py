@@ -287,3 +287,45 @@ def test_above_ten_judges_pairs_have_intervals_on_request_only(project):
     shown = project.assay("agreement", "--votes", "votes.csv")
     assert "--pair-intervals" in shown.out
     assert "--pair-intervals" not in project.assay("agreement", "--votes", "votes.csv", "--pair-intervals").out
+
+
+def test_labels_of_people_match_without_case_and_as_equal_numbers(project):
+    project.write("votes.csv", "item,judge,label\na,j,1\nb,j,Yes\nc,j,1\nd,j,no\n")
+    project.write("people.csv", "sample_id,label\na,1.0\nb,yes\nc,YES\nd,NO\n")
+    outcome = project.assay("agreement", "--votes", "votes.csv", "--labels", "people.csv", "--json")
+    assert outcome.code == 0, outcome.err
+    criterion = outcome.json["criteria"]["label"]
+    assert len(criterion["labels"]) == 3
+    assert criterion["judges"]["j"]["values"]["accuracy"]["value"] == 0.75
+
+
+def test_a_terminal_shows_which_criterion_is_computed(project):
+    import os
+    import pty
+    import subprocess
+    import sys
+
+    rows = "".join(
+        f"{item},j{judge},{name},{(item + judge) % 2}\n" for item in range(9) for judge in range(3) for name in "ab"
+    )
+    project.write("votes.csv", "item,judge,criterion,label\n" + rows)
+    terminal, other_end = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    command = [sys.executable, "-m", "assay", "agreement", "--votes", "votes.csv", "--json"]
+    process = subprocess.Popen(command, cwd=project.folder, stdout=subprocess.PIPE, stderr=other_end, env=environment)
+    os.close(other_end)
+    shown = b""
+    while True:
+        try:
+            part = os.read(terminal, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not part:
+            break
+        shown += part
+    assert process.stdout is not None
+    assert json.loads(process.stdout.read())["criteria"].keys() == {"a", "b"}
+    process.stdout.close()
+    assert process.wait() == 0
+    os.close(terminal)
+    assert b"of 2)" in shown

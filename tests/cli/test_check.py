@@ -173,3 +173,16 @@ def test_a_missing_include_is_one_problem(cli, project):
     said = cli("check", "task.yaml", "--json")
     assert len(said.json) == 1, said.json
     assert "missing.py" in said.json[0]["message"]
+
+
+def test_a_misspelled_key_of_a_task_is_named_where_it_stands(project):
+    text = "key: t\ndisplay_name: T\ndefintion: {scorers: []}\n"
+    outcome = project.assay("check", str(project.write("t.yaml", text)))
+    assert outcome.code == 2
+    assert 't.yaml:3:1: unknown field "defintion"; did you mean "definition"?' in outcome.out + outcome.err
+
+
+def test_running_a_data_file_says_where_data_goes(project):
+    outcome = project.assay("run", str(project.write("d.csv", "question,answer\na,b\n")))
+    assert outcome.code == 2
+    assert "d.csv is data, not a task: name the task, and the data with --dataset" in outcome.err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from assay.cli.grade import panel_of
@@ -148,3 +150,45 @@ def test_weights_that_change_nothing_are_told(graded):
     assert "note: the weights of the judges change nothing: majority and mean count every judge alike" in said.err
     weighted = graded.assay("grade", "rubric.yaml", "essays", *judges, "--aggregation", "weighted")
     assert "change nothing" not in weighted.err
+
+
+CRITERIA = """
+- {name: right, requirement: Is right.}
+- name: "How clear?"
+  requirement: Is it clear?
+  options: [{label: poor, value: 0}, {label: fair, value: 0.5}, {label: good, value: 1}]
+- {name: polite, requirement: Is polite.}
+"""
+
+
+def test_a_graded_run_has_a_mean_of_each_criterion_and_none_where_nobody_could_assess_it(project):
+    project.write("rubric.yaml", CRITERIA)
+    project.write("texts.jsonl", [{"text": f"Text {n}."} for n in range(4)])
+    for name, status, label in (("a", "MET", "fair"), ("b", "UNMET", "good")):
+        lines = [
+            {"match": "Is right.", "reply": {"explanation": "e", "criterion_status": status}},
+            {"match": "Is it clear?", "reply": label},
+            {"reply": {"explanation": "e", "criterion_status": "CANNOT_ASSESS"}},
+        ]
+        project.write(f"{name}.jsonl", lines)
+        graded = project.assay(
+            "grade", "rubric.yaml", "texts.jsonl", "--judge", f"scripted/{name}.jsonl", "--name", name
+        )
+        assert graded.code == 0, graded.err
+    (scorer,) = project.assay("show", "a", "--json").json["scorers"]
+    means = {
+        f"{metric['key']}/{name}": value for metric in scorer["metrics"] for name, value in metric["values"].items()
+    }
+    assert list(means) == ["mean/score", "mean_right/right", "mean_How-clear-/How clear?", "mean_polite/polite"]
+    assert [mean["value"] for mean in means.values()] == [0.75, 1.0, 0.5, None]
+    assert means["mean_How-clear-/How clear?"]["method"] == "guarded", "the options declare the range"
+    assert means["mean_polite/polite"]["reason"] == "no sample has a value"
+    cited = project.assay("show", "a", "--cite").out
+    assert re.match(r'4 texts \(SHA-256 [0-9a-f]{64}\) of "rubric:texts" were graded, with seed 0 and assay ', cited)
+    assert "Judged by scripted/a.jsonl." in cited
+    # the criteria stand below the score, and are no comparisons of their own unless they are asked for
+    compared = project.assay("compare", "a", "b", "--json").json["comparisons"]
+    assert [one["metric"] for one in compared] == ["rubric/mean/score"]
+    assert set(compared[0]["criteria"]) == {"right", "How clear?"}
+    asked = project.assay("compare", "a", "b", "--metric", "right", "--json").json["comparisons"]
+    assert [one["metric"] for one in asked] == ["rubric/mean_right/right"]

@@ -141,3 +141,91 @@ def test_a_wrong_task_is_refused_as_by_run(cli, live):
     said = cli("plan", "task.yaml")
     assert said.code == 2
     assert "--model" in said.err
+
+
+RUBRIC = "- {name: polite, requirement: Is polite.}\n"
+KEYED = '{key: m, display_name: M, config: {url: "http://127.0.0.1:9/v1", api_key: $NOBODYS_KEY, model_key: x}}'
+RATED = """
+key: rated
+display_name: Rated
+definition:
+  dataset: {source: {type: local, file_path: texts.jsonl}}
+  solver: {type: pass_through_solver, trace_column: text}
+  scorers:
+    - {type: rubric, rubric: rubric.yaml, judges: [{model_key: openai/gpt-5-mini}]}
+"""
+TEXTS = ("rubric.yaml", "--submissions", "texts.jsonl")
+PLANS = {
+    "plan": ("plan", "task.yaml", "--model", "keyed.yaml"),
+    "plan, a judge": ("plan", "rated.yaml"),
+    "audit, a rubric": (
+        "audit",
+        "rubric.yaml",
+        "--submissions",
+        "texts.jsonl",
+        "--judge",
+        "openai/gpt-5-mini",
+        "--plan",
+    ),
+    "audit, a model file": ("audit", *TEXTS, "--judge", "keyed.yaml", "--plan"),
+    "audit, a task": ("audit", "rated.yaml", "--plan"),
+    "grade": ("grade", "rubric.yaml", "texts.jsonl", "--judge", "openai/gpt-5-mini", "--plan"),
+    "grade, a model file": ("grade", "rubric.yaml", "texts.jsonl", "--judge", "keyed.yaml", "--plan"),
+}
+
+
+@pytest.fixture
+def unkeyed(project, monkeypatch):
+    """A folder without a store whose models have keys that nobody set."""
+    (project.folder / ".assay").rmdir()
+    project.write("rubric.yaml", RUBRIC)
+    project.write("keyed.yaml", KEYED)
+    project.write("texts.jsonl", [{"text": f"Text {n}."} for n in range(3)])
+    project.write("data.jsonl", [{"question": f"Q{n}?"} for n in range(3)])
+    project.write("rated.yaml", RATED)
+    task = JUDGED[: JUDGED.index("  scorers")]
+    project.write("task.yaml", task)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    return project
+
+
+@pytest.mark.parametrize("command", PLANS.values(), ids=PLANS)
+def test_a_plan_needs_no_key_and_no_store_and_creates_nothing(unkeyed, command):
+    before = sorted(path.name for path in unkeyed.folder.iterdir())
+    outcome = unkeyed.assay(*command)
+    assert outcome.code == 0, outcome.err
+    assert "3" in outcome.out
+    assert sorted(path.name for path in unkeyed.folder.iterdir()) == before
+    assert unkeyed.assay(*command, "--json").json
+
+
+@pytest.mark.parametrize("command", PLANS.values(), ids=PLANS)
+def test_a_plan_reads_a_store_on_a_read_only_mount(unkeyed, command, read_only):
+    unkeyed.write("scripted.jsonl", [{"reply": '{"explanation": "e", "criterion_status": "MET"}'}])
+    done = unkeyed.assay("grade", "rubric.yaml", "texts.jsonl", "--judge", "scripted/scripted.jsonl", "-q")
+    assert done.code == 0, done.err
+    store = read_only(unkeyed.folder / ".assay") / "assay.db"
+    outcome = unkeyed.assay(*command, "--store", str(store))
+    assert outcome.code == 0, outcome.err
+
+
+def test_a_variable_that_is_not_a_secret_must_be_set_for_a_plan_too(unkeyed):
+    unkeyed.write("keyed.yaml", KEYED.replace("model_key: x", "model_key: $NOBODYS_MODEL"))
+    outcome = unkeyed.assay(*PLANS["plan"])
+    assert outcome.code == 2
+    assert "NOBODYS_MODEL" in outcome.err
+    assert "NOBODYS_KEY" not in outcome.err.splitlines()[0]
+
+
+def test_an_unset_key_names_the_env_file_that_was_read_and_one_beside_the_file_that_was_not(unkeyed):
+    run = ("run", "task.yaml", "--model")
+    missing = unkeyed.assay(*run, "keyed.yaml")
+    assert missing.code == 2
+    assert f"NOBODYS_KEY is not set, nor is it in {unkeyed.folder / '.env'}, which does not exist" in missing.err
+    unkeyed.write("models/keyed.yaml", KEYED)
+    unkeyed.write("models/.env", "NOBODYS_KEY=k\n")
+    (unkeyed.folder / ".assay").mkdir()
+    beside = unkeyed.assay(*run, "models/keyed.yaml")
+    assert beside.code == 2
+    assert f"{unkeyed.folder / 'models' / '.env'} is not read" in beside.err
+    assert str(unkeyed.folder / ".env") in beside.err

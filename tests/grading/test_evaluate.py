@@ -414,7 +414,11 @@ def test_a_graded_run_is_a_run_of_the_rubric_scorer():
     (scorer,) = record.spec.scorers
     assert (record.kind, scorer.key, scorer.type) == ("grade", "rubric", "rubric")
     assert [judge["id"] for judge in scorer.settings["judges"]] == ["a"]
-    assert [(metric.type, metric.settings["field"]) for metric in scorer.metrics] == [("mean", "score")]
+    criteria = list(dict.fromkeys(["score", *(criterion.name for criterion in _rubric().criteria), "rude"]))
+    assert [(metric.type, metric.settings["field"]) for metric in scorer.metrics] == [
+        ("mean", name) for name in criteria
+    ]
+    assert len({metric.key for metric in scorer.metrics}) == len(criteria)
     assert [len(rubric) for content in scorer.rubrics for rubric in stored_rubrics(content)] == [5, 1]
 
 
@@ -423,10 +427,15 @@ def test_a_graded_run_is_compared_by_the_range_that_its_scorer_declares():
     store = runs_store()
     try:
         record = runs.find(store, run)
-        (mean,) = sample_means(store, record, registry()).values()
+        means = sample_means(store, record, registry())
     finally:
         store.close()
-    assert (mean.address, mean.bounds) == ("rubric/mean/score", (0.0, 1.0))
+    bounds = {mean.address: mean.bounds for mean in means.values()}
+    assert bounds.pop("rubric/mean/score") == (0.0, 1.0)
+    assert bounds == {
+        f"rubric/mean_{criterion.name}/{criterion.name}": (min(criterion.values), max(criterion.values))
+        for criterion in _rubric().criteria
+    }
 
 
 def test_the_result_knows_how_votes_became_scores(asked):

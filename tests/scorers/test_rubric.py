@@ -72,6 +72,11 @@ def test_a_panel_grades_through_the_command_line(panel):
     assert outcome.code == 0, outcome.err
     (scorer,) = outcome.json["scorers"]
     assert scorer["metrics"][0]["values"]["score"]["value"] == pytest.approx((10 + 0 + 8) / 20)
+    means = {name: value["value"] for metric in scorer["metrics"] for name, value in metric["values"].items()}
+    assert means == {"score": pytest.approx(0.9), "capital": 1.0, "rude": 0.0, "style": pytest.approx(0.8)}
+    assert [metric["key"] for metric in scorer["metrics"]] == ["mean", "mean_capital", "mean_rude", "mean_style"]
+    assert panel.assay("show", "latest", "--json").json["scorers"] == outcome.json["scorers"]
+    assert panel.assay("gate", "latest", "--require", "style >= 0.75").code == 0
     first = _scores(panel)[0]
     assert first["values"] == {
         "score": pytest.approx(0.9),

@@ -131,3 +131,37 @@ def test_redundant_criteria_are_named_either_way_and_the_strongest_first() -> No
     assert found[0].value.value == pytest.approx(-1.0)
     assert found[1].value.n == 49
     assert redundant_criteria(table, threshold=1.0) == ()
+
+
+def test_a_large_panel_has_the_numbers_of_a_plain_count() -> None:
+    """Every pair of 40 judges with gaps, counted item by item, and the correlations as numpy computes them."""
+    random = np.random.default_rng(11)
+    level = random.integers(0, 4, (120, 1))
+    table = np.where(random.random((120, 40)) < 0.5, level, random.integers(0, 4, (120, 40))).astype(float)
+    table[random.random(table.shape) < 0.1] = np.nan
+    kappas = pairwise_kappas(Ratings.of(table), rng=None)
+    assert len(kappas) == 40 * 39 // 2
+    correlations = []
+    for pair in kappas:
+        shared = [
+            (x, y)
+            for x, y in zip(table[:, pair.first].tolist(), table[:, pair.second].tolist(), strict=True)
+            if x == x and y == y  # NaN is the only number that differs from itself
+        ]
+        n = len(shared)
+        observed = sum(x == y for x, y in shared) / n
+        by_chance = sum(
+            sum(x == option for x, _ in shared) * sum(y == option for _, y in shared) for option in range(4)
+        )
+        expected = by_chance / n**2
+        assert pair.value.n == n
+        assert pair.value.value == pytest.approx((observed - expected) / (1 - expected), abs=1e-12)
+        correlations.append(np.corrcoef(np.array(shared).T)[0, 1])
+    mean = float(np.mean(correlations))
+    assert effective_judges(table).value == pytest.approx(40 / (1 + 39 * mean), rel=1e-12)
+    agreeing = []
+    for row in table.tolist():
+        votes = [vote for vote in row if vote == vote]
+        same = sum(votes.count(vote) - 1 for vote in votes)
+        agreeing.append(same / (len(votes) * (len(votes) - 1)))
+    assert panel_agreement(Ratings.of(table)).value == pytest.approx(float(np.mean(agreeing)), rel=1e-12)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import subprocess
 from contextlib import closing
 from pathlib import Path
 
@@ -67,26 +66,6 @@ def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
 @pytest.fixture
 def snapshot():
     return contents
-
-
-@pytest.fixture
-def read_only(tmp_path):
-    """Show a folder at another place, mounted read-only."""
-    mounted = []
-
-    def mount(folder: Path) -> Path:
-        place = tmp_path / f"mounted-{len(mounted)}"
-        place.mkdir()
-        for arguments in (["--bind", folder, place], ["-o", "remount,ro,bind", place]):
-            if os.getuid() != 0 or subprocess.run(["mount", *arguments], capture_output=True).returncode:
-                pytest.skip("this user may not mount")
-            if not mounted or mounted[-1] != place:
-                mounted.append(place)
-        return place
-
-    yield mount
-    for place in mounted:
-        subprocess.run(["umount", place], check=True)
 
 
 @pytest.fixture

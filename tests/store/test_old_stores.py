@@ -120,6 +120,9 @@ def _is_expected(line, store):
     # one of the eight samples failed: a gate of 0.1 passed over it
     if store == "run" and line == "/checks/2/passed: False was True":
         return True
+    # a rubric scorer whose file names no metrics has a mean of each criterion, too
+    if store == "whole" and line.startswith("/scorers/0/metrics: "):
+        return True
     # pass@k is the unbiased value now
     if store == "rescore" and ("/comparisons/" in line or "/scorers/" in line):
         return True

@@ -17,6 +17,7 @@ from assay.errors import SpecError
 from assay.interop.export import harmless
 from assay.interop.numbers import number_in
 from assay.interop.table_file import Refused, read_table
+from assay.judging.option_key import option_key
 from assay.results.calibration import Calibration
 from assay.spec.nearest import listing, nearest
 from assay.stats.calibration import LabelledScores, calibrate
@@ -172,8 +173,8 @@ def _chance(text: str) -> float:
 
 def _worth(said: str, worth: Mapping[str, float], bounds: tuple[float, float] | None) -> float:
     """The number that a label stands for."""
-    named = {label.strip().casefold(): number for label, number in worth.items()}
-    number = named.get(said.casefold(), number_in(said))
+    named = {option_key(label): number for label, number in worth.items()}
+    number = named.get(option_key(said), number_in(said))
     if number is None:
         declared = f" nor one of the labels {listing(worth)}" if worth else ""
         raise ValueError(f'the label "{said}" is no number{declared}')

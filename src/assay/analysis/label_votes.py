@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.analysis.scale import Scale, option_key
+from assay.analysis.scale import Scale
 from assay.analysis.votes import Ballot
+from assay.judging.option_key import option_key
 from assay.store.decoder import Sample
 from assay.store.run_spec import StoredScorer
 from assay.store.runs import RunRecord

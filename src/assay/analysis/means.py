@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from assay.errors import SpecError
+from assay.judging.outcome import metric_key
 from assay.prepare.describe import completed
 from assay.registry import MetricKind, PerSample, PerSampleSums, Registry
 from assay.results.rules import find_addresses, one_address
@@ -121,7 +122,8 @@ def _sample_mean(
         bounds=bounds,
         group_by=metric.get("group_by"),
         cluster_by=metric.get("cluster_by"),
-        headline=scorer.purpose == "score",
+        # the comparison of a rubric's score lists the criteria: their own means wait until they are asked for
+        headline=scorer.purpose == "score" and address.split("/")[1] != metric_key(per_sample.fields[0]),
         labels=per_sample.labels or _judge_labels(scorer.settings),
     )
 

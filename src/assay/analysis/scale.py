@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
 from typing import Literal
 
 import numpy as np
 
 from assay.judging.criteria import Criterion
+from assay.judging.option_key import option_key
 from assay.results.agreement import PANEL
 from assay.stats.abstention import assessed
 from assay.stats.classification import Pairs
@@ -22,24 +22,6 @@ ABSENT = -2
 ScaleKind = Literal["binary", "ordinal", "nominal"]
 MOST_RATERS = 10
 """Up to so many raters every pair of them has an interval; beyond, on request."""
-
-LONGEST = 400
-"""Numbers with more digits are compared as text: writing them out would take as much memory as they claim."""
-
-
-def option_key(label: str) -> str:
-    """A key that labels of one option share: they match without case, or are equal numbers.
-
-    >>> option_key(" Yes") == option_key("YES"), option_key("1") == option_key("1.0"), option_key("1a")
-    (True, True, '1a')
-    """
-    text = label.strip().casefold()
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
-        return text
-    # Decimal keeps large integers apart that one float would merge; adding 0 turns -0 into 0.
-    return f"{(number + 0).normalize():f}" if number.is_finite() and abs(number.adjusted()) < LONGEST else text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +45,7 @@ class Scale:
                 kind="binary", labels=("UNMET", "MET"), values=(0.0, 1.0), abstaining=frozenset({"cannot_assess"})
             )
         judged = [option for option in criterion.choices if not option.na]
-        gone = {option.label.strip().casefold() for option in criterion.choices if option.na}
+        gone = {option_key(option.label) for option in criterion.choices if option.na}
         return cls(
             kind=criterion.scale_type,
             labels=tuple(option.label for option in judged),

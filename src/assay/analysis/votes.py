@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from assay.analysis.agreement import CORRELATIONS
-from assay.analysis.scale import ABSENT, Scale, ScaleKind, Votes, agreed_truth, option_key
+from assay.analysis.scale import ABSENT, Scale, ScaleKind, Votes, agreed_truth
 from assay.errors import Problem, SpecError
 from assay.interop.table_file import Refused, read_table
 from assay.judging.criteria import Criterion, CriterionVerdict
+from assay.judging.option_key import option_key
 from assay.judging.outcome import value_names
 from assay.judging.rubric import Rubric
 from assay.judging.vote_record import VoteRecord, call_of_record
@@ -285,8 +286,8 @@ def scale_from_votes(ballot: Ballot, kind: ScaleKind | None = None) -> Scale:
     if ballot.binary:
         return Scale.of(Criterion(requirement=ballot.name))
     labels = ballot.labels()
-    abstaining = frozenset(label.strip().casefold() for label in (*ballot.abstaining, "CANNOT_ASSESS"))
-    labels = [label for label in labels if label.strip().casefold() not in abstaining]
+    abstaining = frozenset(option_key(label) for label in (*ballot.abstaining, "CANNOT_ASSESS"))
+    labels = [label for label in labels if option_key(label) not in abstaining]
     values = _values(ballot, labels, kind)
     if kind is None:
         kind = "nominal" if values is None or len(set(values)) < len(values) else "ordinal"

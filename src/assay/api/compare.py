@@ -8,8 +8,24 @@ from assay.analysis.compare import CompareOptions, compare_runs
 from assay.api.result import Result
 from assay.api.stored import find, read_project_store
 from assay.results.comparison import Comparison
+from assay.spec import arguments
+
+_RUN = ("the name of a run or a result", lambda value: isinstance(value, str | Result))
 
 
+@arguments.arguments_checked(
+    {
+        "baseline": _RUN,
+        "others": _RUN,
+        "metric": arguments.TEXT_OR_TEXTS,
+        "margin": arguments.NOT_NEGATIVE,
+        "level": arguments.LEVEL,
+        "store": arguments.TEXT,
+        "lower_is_better": arguments.TEXT_OR_TEXTS,
+        "ignored": arguments.TEXT_OR_TEXTS,
+        "all_pairs": arguments.FLAG,
+    }
+)
 def compare(
     baseline: str | Result,
     *others: str | Result,
@@ -17,8 +33,8 @@ def compare(
     margin: float | None = None,
     level: float = 0.95,
     store: str | None = None,
-    lower_is_better: Sequence[str] = (),
-    ignored: Sequence[str] = (),
+    lower_is_better: str | Sequence[str] = (),
+    ignored: str | Sequence[str] = (),
     all_pairs: bool = False,
 ) -> Comparison:
     """Compare runs with a baseline, sample by sample; the same as `assay compare`.
@@ -27,13 +43,12 @@ def compare(
     metrics of which less is better, `ignored` columns that may differ between the samples. `all_pairs` compares every
     run with every other one.
     """
-    metrics = (metric,) if isinstance(metric, str) else tuple(metric)
     options = CompareOptions(
-        metrics=metrics,
+        metrics=_names(metric),
         margin=margin,
         level=level,
-        lower_is_better=tuple(lower_is_better),
-        ignored=tuple(ignored),
+        lower_is_better=_names(lower_is_better),
+        ignored=_names(ignored),
         all_pairs=all_pairs,
     )
     runs = (baseline, *others)
@@ -44,3 +59,7 @@ def compare(
         return compare_runs(opened, [find(opened, name) for name in names], options)
     finally:
         opened.close()
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)

@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from assay.api.result import Result
 from assay.builtin import registry
+from assay.datasets.open import Subsampling
 from assay.errors import Problem, SpecError
-from assay.prepare.plan import Options, prepare
+from assay.prepare.plan import CachePolicy, Options, prepare
 from assay.prepare.recipes import Make, Recipe
 from assay.registry import Registry
 from assay.results.evaluation import EvaluationReport
@@ -19,10 +20,11 @@ from assay.results.rules import MAX_FAILURES, FailureMode, FailureRule
 from assay.results.run import RunReport
 from assay.runner.progress import Listener, Progress, silent
 from assay.runner.session import arun_task, run_task
+from assay.spec import arguments
 from assay.spec.definitions import Definitions
 from assay.spec.environment import environment_of
 from assay.spec.generator import GeneratedDataset
-from assay.spec.nearest import listing, nearest, refuse_unknown_keywords
+from assay.spec.nearest import listing, nearest
 from assay.spec.project import project_folder
 from assay.store.runs import find
 from assay.store.store import Store, default_location, open_for_planning, open_store
@@ -58,7 +60,29 @@ __all__ = [
 _INTERNAL = ("repeat", "keyless", "kind", "evaluation", "specification")
 OPTION_NAMES = tuple(field.name for field in fields(Options) if field.name not in _INTERNAL)
 """What a program may say about a run, by name."""
-_EVALUATION = ("failures", "max_failures")
+_EXPECTED = {
+    "path": arguments.PATH,
+    "paths": arguments.PATH,
+    "dataset": arguments.PATH,
+    "config": arguments.MAPPING,
+    "limit": arguments.COUNT,
+    "store": arguments.TEXT,
+    "model": arguments.MODEL,
+    "seed": arguments.WHOLE,
+    "fresh": arguments.FLAG,
+    "allow_outside": arguments.FLAG,
+    "max_cost": arguments.NOT_NEGATIVE,
+    "max_concurrency": arguments.COUNT,
+    "cache_policy": arguments.one_of(get_args(CachePolicy)),
+    "subsampling": arguments.one_of(get_args(Subsampling)),
+    "allow_code": arguments.FLAG,
+    "trust_code": arguments.FLAG,
+    "code_timeout": arguments.POSITIVE,
+    "name": arguments.TEXT,
+    "tags": arguments.TEXT_OR_TEXTS,
+    "failures": arguments.one_of(get_args(FailureMode)),
+    "max_failures": arguments.SHARE,
+}
 
 
 def run_file(path: Path, options: Options, *, listener: Listener = silent) -> tuple[RunReport, tuple[Problem, ...]]:
@@ -160,6 +184,7 @@ def run_evaluation_file(
     return report, tuple(dict.fromkeys(notes))
 
 
+@arguments.arguments_checked(_EXPECTED, options=OPTION_NAMES)
 def run_evaluation(
     path: str | Path,
     *,
@@ -177,12 +202,12 @@ def run_evaluation(
     `cache_policy`, `allow_code`, `trust_code`, `code_timeout`; each beats what the file says. `name` and `tags` are for
     finding the runs again: each is called `name/specification`.
     """
-    refuse_unknown_keywords("run_evaluation", more, [*_EVALUATION, *OPTION_NAMES])
     rule = FailureRule(mode=failures, max_share=max_failures)
     options = Options(config=config or {}, **more)
     return run_evaluation_file(Path(path), options, given=frozenset(more), failures=rule)[0]
 
 
+@arguments.arguments_checked(_EXPECTED, options=OPTION_NAMES)
 def run(
     path: str | Path,
     *,
@@ -199,7 +224,6 @@ def run(
     More options by name: `model`, `seed`, `fresh`, `allow_outside`, `max_cost`, `max_concurrency`, `cache_policy`,
     `allow_code`, `trust_code`, `code_timeout`.
     """
-    refuse_unknown_keywords("run", more, OPTION_NAMES)
     options = _options(dataset, config, limit, store, more)
     plan = prepare(Path(path), registry(), options, _maker(options))
     location = options.store or default_location(plan.loaded.document.root)
@@ -210,6 +234,7 @@ def run(
         opened.close()
 
 
+@arguments.arguments_checked(_EXPECTED, options=OPTION_NAMES)
 async def arun(
     path: str | Path,
     *,
@@ -223,7 +248,6 @@ async def arun(
 
     Cancelling it stops the run: what was answered is committed, and the same call goes on from there.
     """
-    refuse_unknown_keywords("arun", more, OPTION_NAMES)
     options = _options(dataset, config, limit, store, more)
     # reading files takes a while, and generating a dataset longer: other coroutines go on meanwhile
     plan = await asyncio.to_thread(prepare, Path(path), registry(), options, _maker(options))
@@ -242,12 +266,11 @@ def _options(
     store: str | None,
     more: Mapping[str, Any],
 ) -> Options:
-    if limit is not None and limit < 1:
-        raise SpecError(f"limit must be at least 1, not {limit}")
     path = None if dataset is None else Path(dataset)
     return Options(dataset=path, config=config or {}, limit=limit, store=store, **more)
 
 
+@arguments.arguments_checked(_EXPECTED)
 def check(*paths: str | Path, config: Mapping[str, Any] | None = None) -> tuple[Problem, ...]:
     """Everything wrong with task files; nothing when all is well. The same as `assay check`."""
     from assay.api.check import check_files

@@ -92,12 +92,14 @@ def command(target: Path, *, judges: tuple[str, ...], as_json: bool, quiet: bool
 
     only_plan, yes = given.pop("only_plan"), given.pop("yes")
     places = {name: given.pop(name) for name in ("submissions", "column", "prompt", "scorer", "run", "limit")}
-    found = find_target(target, Wanted(store=given["store"], **places))
+    found = find_target(target, Wanted(store=given["store"], planned=only_plan, **places))
     panel = panel_of(judges) if judges else found.judges
     if not panel:
         raise click.UsageError("name the judge with --judge, such as --judge openai/gpt-5-mini")
     probes = given.pop("probes") or PROBES
-    audit = Audit(found.name, found.dataset, panel, AuditOptions(probes=probes, scorer=found.scorer, **given))
+    audit = Audit(
+        found.name, found.dataset, panel, AuditOptions(probes=probes, scorer=found.scorer, planned=only_plan, **given)
+    )
     plan = audit.plan()
     if only_plan:
         _print_plan(plan, as_json=as_json)

@@ -13,6 +13,7 @@ import click
 from assay.cli.options import FILE, console, json_option, name_options, shown, store_option
 
 if TYPE_CHECKING:
+    from assay.results.estimate import Estimate
     from assay.rubric import EvalResult, JudgeSpec
 
 MOST_FAILED = 0.05
@@ -53,6 +54,7 @@ MOST_FAILED = 0.05
 )
 @click.option("--max-concurrency", type=click.IntRange(min=1), metavar="N", help="At most N calls in flight a model.")
 @click.option("--fresh", is_flag=True, help="Ask anew instead of using votes that are there.")
+@click.option("--plan", "only_plan", is_flag=True, help="Only say what grading would ask and cost; needs no key.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress, no notes.")
 @name_options
 @store_option
@@ -66,6 +68,7 @@ def command(
     prompt: str | None,
     as_json: bool,
     quiet: bool,
+    only_plan: bool,
     **given: Any,
 ) -> int:
     """Grade texts by a rubric: SUBMISSIONS is a folder of text files, a CSV, a JSONL or a dataset file.
@@ -74,6 +77,7 @@ def command(
 
     \b
     Examples:
+      assay grade rubric.yaml essays/ --judge openai/gpt-5-mini --plan
       assay grade rubric.yaml essays/ --judge openai/gpt-5-mini
       assay grade rubric.yaml answers.csv --column answer --judge openai/gpt-5-mini:2 --judge ollama/qwen3
     """
@@ -95,7 +99,10 @@ def command(
     )
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", RubricWarning)
-        grader = CriterionGrader(judges=panel_of(judges), **given)
+        grader = CriterionGrader(judges=panel_of(judges), planned=only_plan, **given)
+        if only_plan:
+            _print_plan(EvalRunner(dataset, grader, config).plan_sync(), as_json=as_json)
+            return 0
         with watch(enabled=not quiet) as listener:
             result = EvalRunner(dataset, grader, config, listener=listener).run_sync()
     notes = [str(each.message) for each in told if issubclass(each.category, RubricWarning)]
@@ -109,6 +116,18 @@ def command(
     else:
         console().print(grade_table(result, loaded.names))
     return _verdict(result)
+
+
+def _print_plan(plan: Estimate, *, as_json: bool) -> None:
+    from assay.report.estimate import estimate_document, print_estimate
+
+    if as_json:
+        import orjson
+
+        document = orjson.dumps(estimate_document(None, plan), option=orjson.OPT_INDENT_2, default=float)
+        sys.stdout.buffer.write(document + b"\n")
+    else:
+        print_estimate(console(), plan)
 
 
 def _verdict(result: EvalResult) -> int:

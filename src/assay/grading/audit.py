@@ -13,6 +13,7 @@ from assay.grading.config import EvalConfig, JudgeSpec
 from assay.grading.dataset import RubricDataset
 from assay.grading.evaluate import EvalRunner
 from assay.grading.grader import CriterionGrader
+from assay.grading.judge_models import here
 from assay.grading.probes import (
     NO_OPTIONS,
     changed,
@@ -30,6 +31,7 @@ from assay.results.audit import AuditPlan, AuditResult, Probe, ProbeName
 from assay.results.estimate import Estimate
 from assay.runner.progress import Listener, silent
 from assay.scorers.rubric import JudgeSettings, RubricScorer
+from assay.store.store import default_location, open_store
 
 PROBES: tuple[ProbeName, ...] = get_args(ProbeName)
 LONGEST_REASON = 200
@@ -55,7 +57,7 @@ class AuditOptions:
 
     `threshold` is the largest effect of position, length or instructions that is allowed, `max_noise` the largest
     share of verdicts that may change. `scorer` is the rubric scorer of a task whose judges are audited: they are asked,
-    and their verdicts become scores, as it says.
+    and their verdicts become scores, as it says. An audit that is only `planned` needs no keys.
     """
 
     probes: Sequence[ProbeName] = PROBES
@@ -68,6 +70,7 @@ class AuditOptions:
     max_concurrency: int | None = None
     fresh: bool = False
     scorer: RubricScorer | None = None
+    planned: bool = False
 
     def __post_init__(self) -> None:
         unknown = [name for name in self.probes if name not in PROBES]
@@ -109,7 +112,7 @@ class Audit:
         with warnings.catch_warnings():
             # every judge is audited by itself: ties of the panel do not matter
             warnings.simplefilter("ignore", RubricWarning)
-            grader = CriterionGrader(judges=judges)
+            grader = CriterionGrader(judges=judges, planned=self._options.planned)
             if scorer is not None:
                 grader = grader.changed(**{name: getattr(scorer, name) for name in _FROM_SCORER})
             self._parts = self._made(grader)
@@ -117,6 +120,9 @@ class Audit:
 
     def plan(self) -> AuditPlan:
         """What the audit will ask and cost; asks nobody."""
+        if not self._options.planned:
+            # the audit writes there, so that an older store is migrated before it is read
+            open_store(self._options.store or default_location(here())).close()
         plans = [self._runner(name).plan_sync() for name in self._parts]
         costs = [plan.cost_usd for plan in plans if plan.models]
         known = [cost for cost in costs if cost is not None]

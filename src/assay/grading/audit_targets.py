@@ -21,7 +21,7 @@ from assay.spec import LoadedDataset, LoadedTask
 from assay.spec.load import read_document
 from assay.spec.nearest import listing
 from assay.store import runs
-from assay.store.store import default_location, open_store
+from assay.store.store import default_location, open_for_planning, open_store
 from assay.templates import texts
 from assay.types import Rows
 
@@ -51,6 +51,7 @@ class Wanted:
     run: str | None = None
     limit: int | None = None
     store: str | None = None
+    planned: bool = False
 
 
 def find_target(path: Path, wanted: Wanted) -> Target:
@@ -111,7 +112,8 @@ def _rows(loaded: LoadedTask, dataset: LoadedDataset | None, wanted: Wanted) -> 
 
 
 def _stored(loaded: LoadedTask, wanted: Wanted) -> Iterator[Rows]:
-    store = open_store(wanted.store or default_location(loaded.document.root))
+    opening = open_for_planning if wanted.planned else open_store
+    store = opening(wanted.store or default_location(loaded.document.root))
     try:
         if wanted.run is not None:
             record = runs.find(store, wanted.run)

@@ -30,7 +30,7 @@ from assay.runner.session import run_task
 from assay.spec.in_memory import task_in_memory
 from assay.store import runs
 from assay.store.decoder import Sample, read_samples
-from assay.store.store import Store, default_location, open_store
+from assay.store.store import Store, default_location, open_for_planning, open_store
 
 
 class EvalRunner:
@@ -77,14 +77,14 @@ class EvalRunner:
 
     def plan_sync(self) -> Estimate:
         """What grading would ask and cost; asks nobody."""
-        store = open_store(self._config.store or default_location(here()))
+        store = open_for_planning(self._config.store or default_location(here()))
         try:
-            return estimate_run(self._prepared(), store)
+            return estimate_run(self._prepared(planned=True), store)
         finally:
             store.close()
 
-    def _prepared(self) -> Plan:
-        """The dataset as a task in memory, prepared like one from a file."""
+    def _prepared(self, *, planned: bool = False) -> Plan:
+        """The dataset as a task in memory, prepared like one from a file; a plan needs no keys."""
         kinds = registry()
         settings = self._settings
         name = self._config.experiment_name or self._dataset.name or "rubric"
@@ -97,7 +97,9 @@ class EvalRunner:
             name=self._config.name,
             tags=self._config.tags,
         )
-        return prepare_loaded(task, kinds, options, connections=connected(self._grader.clients.endpoints))
+        return prepare_loaded(
+            task, kinds, options, connections=connected(self._grader.clients.endpoints, planned=planned)
+        )
 
     def _result(self, store: Store, report: RunReport, settings: SubmissionScorer, location: str) -> EvalResult:
         record = runs.find(store, report.run)

@@ -32,7 +32,8 @@ ONE_JUDGE = "judge"
 class CriterionGrader:
     """A panel of judges; everything that can be wrong with it is found when it is made.
 
-    `settings` are those of the rubric scorer, `clients` the models that its judges name.
+    `settings` are those of the rubric scorer, `clients` the models that its judges name. A panel that is only
+    `planned` needs no keys: `EvalRunner.plan_sync` says what it would ask and cost.
 
     >>> def judge(messages, **parameters):
     ...     return '{"explanation": "It does.", "criterion_status": "MET"}'
@@ -65,6 +66,7 @@ class CriterionGrader:
         score_value: ScoreValueRule = "snapped",
         on_failed_criterion: str = "fail",
         repeats: int = 1,
+        planned: bool = False,
     ) -> None:
         if on_failed_criterion not in ("fail", "skip"):
             raise SpecError(f'on_failed_criterion is "fail" or "skip", not "{on_failed_criterion}"')
@@ -97,7 +99,7 @@ class CriterionGrader:
                 few_shot=_few_shot(few_shot_config, training_data),
             )
         )
-        self.clients = Clients(endpoints)
+        self.clients = Clients(endpoints, planned=planned)
 
     def changed(self, **settings: Any) -> CriterionGrader:
         """A grader with these judges and other settings of the rubric scorer."""

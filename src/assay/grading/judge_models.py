@@ -15,11 +15,11 @@ from assay.models.connect import Connection, connect
 from assay.models.extra_params import Extras
 from assay.models.http_models import connect_provider
 from assay.models.limit import Limits
-from assay.models.presets import preset_named
+from assay.models.presets import keyless, preset_named
 from assay.models.retry import RetryPolicy
 from assay.models.transport import USUAL_TIMEOUTS, Timeouts
 from assay.runner.models import Models
-from assay.spec.environment import environment_of
+from assay.spec.environment import Environment, environment_of
 from assay.spec.project import project_folder
 from assay.types import Ask, Reply, Request, Usage
 
@@ -29,10 +29,14 @@ def here() -> Path:
     return project_folder(Path.cwd() / "here")
 
 
-def connection_of(config: LLMConfig) -> Connection:
-    """The model of a config; a SpecError says what is missing, before anything is paid."""
+def connection_of(config: LLMConfig, *, planned: bool = False) -> Connection:
+    """The model of a config; a SpecError says what is missing, before anything is paid.
+
+    A model that is only `planned` to be asked needs no key.
+    """
     root = here()
-    environment = _with_own(config, dict(environment_of(root)))
+    environment = environment_of(root)
+    environment = _with_own(config, keyless(environment) if planned else environment)
     made = _connected(config, root, environment)
     if config.max_parallel_requests is not None:
         made = replace(made, limits=Limits(concurrent=config.max_parallel_requests, declared=True))
@@ -57,7 +61,7 @@ def _connected(config: LLMConfig, root: Path, environment: Mapping[str, str]) ->
     return connect_provider(provider, name, environment, patience, extras=extras)
 
 
-def _with_own(config: LLMConfig, environment: dict[str, str]) -> dict[str, str]:
+def _with_own(config: LLMConfig, environment: Environment) -> Environment:
     """The environment with the key and the address of the config in the place of the provider's own."""
     if config.api_key is None and config.api_base is None:
         return environment
@@ -71,18 +75,18 @@ def _with_own(config: LLMConfig, environment: dict[str, str]) -> dict[str, str]:
     return environment
 
 
-def connected(endpoints: Mapping[str, LLMConfig]) -> dict[str | None, Connection]:
-    """One connection per endpoint, by its key."""
-    return {key: connection_of(endpoint) for key, endpoint in endpoints.items()}
+def connected(endpoints: Mapping[str, LLMConfig], *, planned: bool = False) -> dict[str | None, Connection]:
+    """One connection per endpoint, by its key; those of a plan are never asked and need no key of a provider."""
+    return {key: connection_of(endpoint, planned=planned) for key, endpoint in endpoints.items()}
 
 
 class Clients:
     """The models of a panel while somebody uses them; calls that run at the same time share limits and connections."""
 
-    def __init__(self, endpoints: Mapping[str, LLMConfig]) -> None:
+    def __init__(self, endpoints: Mapping[str, LLMConfig], *, planned: bool = False) -> None:
         self.endpoints = endpoints
         # connected at once, so that a wrong name is an error of the program and not of a grade
-        self.connections = connected(endpoints)
+        self.connections = connected(endpoints, planned=planned)
         self._open: dict[int, tuple[int, Models]] = {}
 
     @asynccontextmanager

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from assay.judging.option_key import option_key
+
 AggregationStrategy = Literal["majority", "weighted", "unanimous", "any", "worst", "best"]
 OrdinalAggregation = Literal["mean", "median", "weighted_mean", "mode", "min", "max", "worst", "best"]
 NominalAggregation = Literal["mode", "weighted_mode", "unanimous", "worst", "best"]
@@ -155,16 +157,20 @@ class Criterion(Value):
         return tuple(option.value for option in self.options if not option.na)
 
     def find_option_by_label(self, label: str) -> int:
-        """The place of the option with this label, in any case; a ValueError names the labels there are.
+        """The place of the option with this label, in any case; equal numbers are one label.
+
+        A ValueError names the labels there are.
 
         >>> yes, no = CriterionOption(label="Yes", value=1.0), CriterionOption(label="No", value=0.0)
         >>> Criterion(requirement="Polite?", options=[yes, no]).find_option_by_label(" no ")
         1
         """
-        wanted = label.strip().casefold()
-        for place, option in enumerate(self.choices):
-            if option.label.strip().casefold() == wanted:
-                return place
+        # the labels of a rubric may be equal numbers ("1" and "1.0"): a label as written goes first
+        for key in (lambda text: text.strip().casefold(), option_key):
+            wanted = key(label)
+            for place, option in enumerate(self.choices):
+                if key(option.label) == wanted:
+                    return place
         known = ", ".join(f'"{option.label}"' for option in self.choices)
         raise ValueError(f'"{label}" is none of the labels {known}' if known else "the criterion has no options")
 

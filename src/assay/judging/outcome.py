@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,15 @@ _KINDS: Mapping[str, FailureKind] = {"infrastructure": "http", "parse": "parse",
 def value_names(rubric: Rubric) -> tuple[str, ...]:
     """The name under which each criterion's number stands beside the totals."""
     return tuple(f"{name}_criterion" if name in TOTALS else name for name in rubric.names)
+
+
+def metric_key(name: str) -> str:
+    """The key of the metric that is the mean of a criterion, where a task names no metrics.
+
+    >>> metric_key("Is it clear?")
+    'mean_Is-it-clear-'
+    """
+    return f"mean_{re.sub('[^a-zA-Z0-9_-]+', '-', name)[:200]}"
 
 
 def field_names(rubric: Rubric, *, with_truth: bool) -> tuple[str, ...]:

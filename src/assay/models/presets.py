@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 from urllib.parse import quote, urlsplit
 
 from assay.errors import Problem, SpecError
+from assay.spec.environment import Environment
 from assay.spec.model import is_address
 from assay.spec.nearest import listing, nearest
 
@@ -80,9 +82,11 @@ def api_key(preset: Preset, reference: str, environment: Mapping[str, str]) -> s
     raise SpecError(f"{reference} needs a key: set the environment variable {preset.keys[0]}{other}, or put it in .env")
 
 
-def keyless(environment: Mapping[str, str]) -> dict[str, str]:
+def keyless(environment: Mapping[str, str]) -> Environment:
     """The environment as if every provider's key were set, for plans: nothing is asked, so no key is needed."""
-    return {**{variable: "not needed" for preset in PRESETS.values() for variable in preset.keys}, **environment}
+    keys = {variable: "not needed" for preset in PRESETS.values() for variable in preset.keys}
+    env_file = environment.env_file if isinstance(environment, Environment) else Path(".env")
+    return Environment({**keys, **environment}, env_file, keyless=True)
 
 
 def address(provider: str, preset: Preset, model: str, environment: Mapping[str, str]) -> str:

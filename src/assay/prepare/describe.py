@@ -44,7 +44,7 @@ def _stored_scorer(scorer: LoadedScorer, node: Mapping[str, Any]) -> StoredScore
         type=kind.name,
         settings={name: value for name, value in settings.items() if name not in ("metrics", "key", "purpose")},
         purpose=scorer.settings.purpose,
-        ranges=dict(kind.ranges),
+        ranges=scorer.ranges,
         fields=None if kind.values is None else (*kind.values, *kind.metadata),
         metrics=tuple(
             StoredMetric(
@@ -95,7 +95,8 @@ def _completed_scorer(scorer: StoredScorer, registry: Registry) -> StoredScorer:
         constructed: Any = kind.settings.model_construct(**scorer.settings)
         entries = constructed.default_metrics()
         metrics = tuple(
-            StoredMetric(key=str(entry["type"]), type=str(entry["type"]), settings=entry) for entry in entries
+            StoredMetric(key=str(entry.get("key", entry["type"])), type=str(entry["type"]), settings=entry)
+            for entry in entries
         )
     return replace(scorer, settings=settings, metrics=metrics, ranges=scorer.ranges or dict(kind.ranges))
 

@@ -91,6 +91,9 @@ class Options:
         # programs may give one tag as a text, whose letters are no tags
         tags: str | Sequence[str] = self.tags
         object.__setattr__(self, "tags", (tags,) if isinstance(tags, str) else tuple(tags))
+        if self.max_cost is not None:
+            # programs may give any number, which counts by its digits: Decimal(0.1) is not 0.1
+            object.__setattr__(self, "max_cost", Decimal(str(self.max_cost)))
 
     @property
     def code(self) -> CodeOptions:

@@ -101,11 +101,17 @@ def citation(record: RunRecord, report: RunReport) -> str:
     path, digest = _dataset_path(record), spec.dataset.sha256
     dataset = "" if path is None else f" of {path}" + (f" (SHA-256 {digest})" if digest else "")
     trials = "" if spec.num_trials == 1 else f" with {spec.num_trials} trials each"
-    sentences = [
-        f"{_capital(model)} {'was' if answered is not None or record.model else 'were'} evaluated on the task "
-        f'"{report.display_name or record.task}"{config} over {counted(report.n_samples, "sample")}{dataset}{trials}, '
-        f"with seed {record.seed} and {_software(record)}"
-    ]
+    if record.kind == "grade":
+        # the texts were given to the program: there is no task file, and no dataset with a name
+        digest = f" (SHA-256 {spec.dataset.sha256})" if spec.dataset.sha256 else ""
+        subject = f'{counted(report.n_samples, "text")}{digest} of "{record.task}" {_was(report.n_samples)} graded'
+    else:
+        subject = (
+            f"{model} {_was(1 if answered is not None or record.model else 2)} evaluated on the task "
+            f'"{report.display_name or record.task}"{config} over '
+            f"{counted(report.n_samples, 'sample')}{dataset}{trials}"
+        )
+    sentences = [f"{subject}, with seed {record.seed} and {_software(record)}"]
     if judges:
         sentences.append(f"Judged by {'; '.join(judges)}")
     sentences += [f"{_capital(label)}: {_value(value)}" for label, value in headline(report)]
@@ -119,6 +125,10 @@ def citation(record: RunRecord, report: RunReport) -> str:
         f"Run {record.id}{name}, {_time(record.started_at)} to {_time(record.finished_at)} UTC, {_cost(report)}"
     )
     return " ".join(f"{clean(sentence)}." for sentence in sentences)
+
+
+def _was(n: int) -> str:
+    return "was" if n == 1 else "were"
 
 
 def _value(value: MetricValue) -> str:
@@ -160,4 +170,4 @@ def _cost(report: RunReport) -> str:
 
 
 def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:] if "/" not in text.split(" ")[0] else text
+    return text[:1].upper() + text[1:]

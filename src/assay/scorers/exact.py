@@ -91,10 +91,10 @@ def near_miss_note(settings: StringEquals, metadata: StoredMetadata) -> Mapping[
     n = sum(1 for _ in metadata.with_field(EQUAL_AFTER))
     if not n:
         return None
-    what = "answer differs" if n == 1 else "answers differ"
+    differ, count, them = ("answer differs", "counts", "it") if n == 1 else ("answers differ", "count", "them")
     note = (
-        f"{n:,} {what} from the ground truth only in Unicode form or in blanks at the ends and count as wrong; "
-        "`normalize: [unicode, strip]` makes them equal"
+        f"{n:,} {differ} from the ground truth only in Unicode form or in blanks at the ends and {count} as wrong; "
+        f"`normalize: [unicode, strip]` makes {them} equal"
     )
     return {EQUAL_AFTER: n, "warnings": [note]}
 

@@ -16,7 +16,7 @@ from assay.errors import SpecError
 from assay.judging.examples import FewShot
 from assay.judging.judge_failures import count_votes, missing_notes
 from assay.judging.length import words_in
-from assay.judging.outcome import beside_truth, field_names, outcome_of
+from assay.judging.outcome import beside_truth, field_names, metric_key, outcome_of, value_names
 from assay.judging.panel import grade
 from assay.judging.panel_config import Calls, Judge, PanelConfig, check_panel, weight_notes, with_replicas
 from assay.judging.question import Submission
@@ -173,8 +173,29 @@ class RubricScorer(TextScorer):
         return tuple(dict.fromkeys(name for names in per_rubric for name in names))
 
     def default_metrics(self) -> list[dict[str, Any]]:
-        """The mean score."""
-        return [{"type": "mean", "field": "score", "name": "score"}]
+        """The mean score, and the mean of each criterion."""
+        metrics: list[dict[str, Any]] = [{"type": "mean", "field": "score", "name": "score"}]
+        taken = {"mean"}
+        for name in self.score_ranges():
+            # a key that is the criterion's own: runs whose rubrics have another order are compared all the same
+            key = stem = metric_key(name)
+            number = 1
+            while key in taken:
+                number += 1
+                key = f"{stem}_{number}"
+            taken.add(key)
+            metrics.append({"type": "mean", "key": key, "field": name, "name": name})
+        return metrics
+
+    def score_ranges(self) -> dict[str, tuple[float, float]]:
+        """The least and the greatest value of every criterion."""
+        values: dict[str, list[float]] = {}
+        for rubric in self.rubrics:
+            # a run of an older store may name a file that is gone: its criteria are not known then
+            if isinstance(rubric, Rubric):
+                for name, criterion in zip(value_names(rubric), rubric.criteria, strict=True):
+                    values.setdefault(name, []).extend(criterion.values)
+        return {name: (min(numbers), max(numbers)) for name, numbers in values.items()}
 
     def item(self, rows: Rows) -> RubricItem | Failure:
         """The one row as the panel grades it, or why it cannot."""

@@ -41,6 +41,11 @@ class LoadedScorer:
     metrics: tuple[LoadedMetric, ...]
     place: Place | None
 
+    @property
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """The least and the greatest value of every field that has them."""
+        return {**self.kind.ranges, **self.settings.score_ranges()}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedSolver:

@@ -25,9 +25,34 @@ def variable_of(text: str) -> str | None:
     return None if found is None else found[1] or found[2]
 
 
-def environment_of(root: Path) -> Mapping[str, str]:
+class Environment(dict[str, str]):
+    """Variables and the `.env` that was read for them; a `keyless` one asks nobody, so that secrets may be unset."""
+
+    def __init__(self, variables: Mapping[str, str], env_file: Path, *, keyless: bool = False) -> None:
+        super().__init__(variables)
+        self.env_file = env_file
+        self.keyless = keyless
+
+
+def environment_of(root: Path) -> Environment:
     """The environment, and below it what the project's `.env` sets."""
-    return {**_env_file(root / ".env"), **os.environ}
+    env_file = root / ".env"
+    return Environment({**_env_file(env_file), **os.environ}, env_file)
+
+
+def unset_variable(name: str, environment: Mapping[str, str], file: Path) -> str:
+    """A sentence about a variable that `file` names and nobody set, with the `.env` that was looked at.
+
+    >>> unset_variable("KEY", {}, Path("model.yaml"))
+    'the environment variable KEY is not set'
+    """
+    message = f"the environment variable {name} is not set"
+    if not isinstance(environment, Environment):
+        return message
+    read, beside = environment.env_file, Path(os.path.abspath(file)).parent / ".env"  # noqa: PTH100 - links are kept
+    if beside == read or not beside.is_file():
+        return f"{message}, nor is it in {read}" + ("" if read.is_file() else ", which does not exist")
+    return f"{message}; {beside} is not read: only the .env of the project folder is, {read}"
 
 
 def _env_file(path: Path) -> dict[str, str]:

@@ -64,6 +64,10 @@ class ScorerSpec(Settings):
         """The metrics of a scorer whose file names none."""
         return []
 
+    def score_ranges(self) -> Mapping[str, tuple[float, float]]:
+        """The least and the greatest value of fields that follow from these settings, beside those of the kind."""
+        return {}
+
     def score_fields(self) -> tuple[str, ...] | None:
         """The score fields that follow from these settings; None where the kind declares them, or nobody knows them."""
         return None

@@ -69,4 +69,8 @@ def task_in_memory(
 
 def _metric(entry: Mapping[str, Any], registry: Registry) -> LoadedMetric:
     kind = registry.metrics[entry["type"]]
-    return LoadedMetric(key=kind.name, kind=kind, settings=cast("MetricSpec", kind.settings.model_validate(entry)))
+    return LoadedMetric(
+        key=str(entry.get("key", kind.name)),
+        kind=kind,
+        settings=cast("MetricSpec", kind.settings.model_validate(entry)),
+    )

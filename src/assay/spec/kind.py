@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from assay.spec.nearest import nearest
+
 FileKind = Literal[
     "dataset generator", "task", "evaluation", "dataset", "adapter", "model", "rubric", "run", "platform"
 ]
@@ -21,6 +23,7 @@ RUN_KEYS = (
     "run_config",
 )
 _PLATFORM = frozenset({"app", "ai_app", "apps", "assessment_plan", "assessment_plans", "risk_scorer", "risk_scorers"})
+_TASK_KEYS = ("definition", "key", "display_name", "description")
 _CRITERION = frozenset({"requirement", "criterion", "weight", "options", "prompt"})
 
 
@@ -56,6 +59,16 @@ def _by_keys(data: dict[str, Any]) -> FileKind | None:
         ("run", has(*RUN_KEYS)),
     )
     return next((kind for kind, holds in rules if holds), None)
+
+
+def misspelled_key(data: Any) -> tuple[str, str] | None:
+    """The key of a file of no kind that is close to one of a task, and the key that was probably meant."""
+    if isinstance(data, dict):
+        for key in data:
+            near = nearest(str(key), _TASK_KEYS) if key not in _TASK_KEYS else None
+            if near is not None and near not in data:
+                return key, near
+    return None
 
 
 def not_a_task(kind: FileKind | None) -> str:

@@ -12,7 +12,7 @@ from yaml.constructor import SafeConstructor
 from assay.errors import Place, Problem, SpecError
 from assay.spec.data_scalars import changed_text, is_text_in_data
 from assay.spec.document import Document, Spot, Steps
-from assay.spec.environment import environment_of, variable_of
+from assay.spec.environment import Environment, environment_of, unset_variable, variable_of
 from assay.spec.fields import Located
 from assay.spec.include import Inclusion
 from assay.spec.nodes import MOST_DEPTH, MOST_NODES, Node, parse
@@ -21,6 +21,8 @@ from assay.spec.source import Source, problem_in, read_source
 from assay.spec.walk import strings
 
 _TAG = "tag:yaml.org,2002:"
+_SECRETS = frozenset({"api_key", "custom_headers", "environment", "secrets"})
+"""The fields of a model file that a plan, which asks nobody, can do without."""
 _SCALARS: SafeConstructor = SafeConstructor()
 _READERS = {
     _TAG + "null": _SCALARS.construct_yaml_null,
@@ -99,6 +101,7 @@ class _Reader:
     """Turns nodes into values; remembers where each stands and what was wrong."""
 
     def __init__(self, source: Source, jail: Path | None) -> None:
+        self.source = source
         self.inclusion = Inclusion(source, jail)
         self.positions: dict[Steps, Spot] = {}
         self.problems: list[Problem] = []
@@ -270,7 +273,9 @@ class _Reader:
                 self.problems.append(self._at("((TODO)) is still to be filled in", self.positions[steps].value))
             name = variable_of(text)
             if name is not None and name not in environment:
-                message = f"the environment variable {name} is not set (nor is it in .env)"
+                if isinstance(environment, Environment) and environment.keyless and _SECRETS.intersection(steps):
+                    continue
+                message = unset_variable(name, environment, self.source.path)
                 (self.problems if strict else self.notes).append(self._at(message, self.positions[steps].value))
 
     def _problem(self, message: str, node: Node, suggestion: str | None = None) -> Problem:

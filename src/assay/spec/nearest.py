@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
 
+from assay.errors import ArgumentError
+
 _MOST_NAMES = 2_000  # difflib is quadratic: beyond this a suggestion is not worth the wait
 
 
@@ -45,7 +47,7 @@ def listing(names: Iterable[str], most: int = 20) -> str:
 
 
 def refuse_unknown_keywords(callee: str, names: Iterable[str], known: Iterable[str]) -> None:
-    """Raise a TypeError that names the nearest option for each keyword that a function or class does not have."""
+    """Raise an ArgumentError that names the nearest option for each keyword that a function or class does not have."""
     every = sorted(known)
     unknown = [name for name in names if name not in every]
     if not unknown:
@@ -53,4 +55,4 @@ def refuse_unknown_keywords(callee: str, names: Iterable[str], known: Iterable[s
     hints = {name: nearest(name, every) for name in unknown}
     parts = [f'"{name}"' + (f'; did you mean "{near}"?' if near else "") for name, near in hints.items()]
     there = "" if all(hints.values()) else f"; the options are {listing(every, most=len(every))}"
-    raise TypeError(f"{callee} has no option {', nor '.join(parts)}{there}")
+    raise ArgumentError(f"{callee} has no option {', nor '.join(parts)}{there}")

@@ -15,7 +15,7 @@ from assay.spec.dataset import TaskData, task_data
 from assay.spec.deprecated import modernized
 from assay.spec.document import Document, Steps
 from assay.spec.environment import with_environment
-from assay.spec.kind import kind_of, not_a_task
+from assay.spec.kind import kind_of, misspelled_key, not_a_task
 from assay.spec.load import read_document
 from assay.spec.locate import Checker
 from assay.spec.placeholder import PLACEHOLDER, has_placeholder
@@ -24,6 +24,8 @@ from assay.spec.task import Definition, SystemDefinition, Task, Trials
 from assay.spec.task_parts import load_scorers, load_solver
 from assay.spec.walk import strings
 
+_DATA = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx")
+"""The ends of names of files that hold data, and not a task."""
 _DEFINITION: Steps = ("definition",)
 
 
@@ -50,7 +52,16 @@ def task_of(document: Document, registry: Registry, given: Mapping[str, Any], re
     """A task from its document; the same as `load_task` for one that a run file defines."""
     kind = kind_of(document.data)
     if kind != "task":
-        raise SpecError([*document.problems, document.problem(not_a_task(kind), ())])
+        wrong = misspelled_key(document.data) if kind is None else None
+        if wrong is not None:
+            key, meant = wrong
+            problem = document.problem(f'unknown field "{key}"', (key,), meant, key=True)
+        elif document.path.suffix.lower() in _DATA:
+            words = f"{document.path.name} is data, not a task: name the task, and the data with --dataset"
+            problem = document.problem(words, ())
+        else:
+            problem = document.problem(not_a_task(kind), ())
+        raise SpecError([*document.problems, problem])
     checker = Checker(document)
     config = resolve_config(document.data.get("config_spec"), given, checker, strict=reading.strict)
     names, named = _dataset_names(document.data["definition"])

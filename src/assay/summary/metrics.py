@@ -123,7 +123,7 @@ def _with_bounds(result: MetricResult, metric: LoadedMetric, scorer: LoadedScore
     per_sample = metric.per_sample
     if per_sample is None or not per_sample.is_field or not n_failed:
         return result
-    span = scorer.kind.ranges.get(per_sample.fields[0])
+    span = scorer.ranges.get(per_sample.fields[0])
     if span is None:
         return result
     bounds = {}
@@ -175,7 +175,7 @@ def _table(basis: MetricInputs, slot: int, scorer: LoadedScorer) -> tuple[Table,
     labels = {label for settings in specs for label in labels_of(settings)}
     unlabelled = dict.fromkeys(labels, 0)
     whole = any(metric.kind.runs_code for metric in scorer.metrics)
-    builder = TableBuilder(fields, labels, ranges=ranges_of(scorer.kind.ranges, trials), whole=whole)
+    builder = TableBuilder(fields, labels, ranges=ranges_of(scorer.ranges, trials), whole=whole)
     known = scorer.kind.values
     metadata = trials is None and (whole or known is None or not fields <= set(known))
     inputs = bool(labels) or basis.families

@@ -37,7 +37,7 @@ def with_noise(
     found = noise_floor(
         _table(basis, slot, field, trials.num_trials),
         rng=generator(basis.seed, f"{scorer.key}/{metric.key}/noise"),
-        bounds=scorer.kind.ranges.get(field),
+        bounds=scorer.ranges.get(field),
     )
     detail: dict[str, Any] = {
         "floor": value_document(found.floor),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import numpy as np
 from scipy.special import gammaln
@@ -156,19 +157,39 @@ def pass_cells() -> list[Cell]:
     ]
 
 
-def macro_cell(
-    name: str, sizes: tuple[int, ...], values: Callable[[np.random.Generator, int, int], np.ndarray]
-) -> Cell:
+OfGroup = Callable[[np.random.Generator, int, int], np.ndarray]
+"""Draws the values of a group, by its number and size."""
+
+
+def macro_cell(name: str, sizes: tuple[int, ...], values: OfGroup, bounds: tuple[float, float] | None = (0, 1)) -> Cell:
     """The mean of group means, of which version 0.1 had none. The true mean of group g is that of many values."""
     groups = np.repeat(np.arange(len(sizes)), sizes)
-    many = np.random.default_rng(3)
-    truth = float(np.mean([values(many, group, 1_000_000).mean() for group in range(len(sizes))]))
+
+    @cache
+    def truth() -> float:
+        many = np.random.default_rng(3)
+        return float(np.mean([values(many, group, 1_000_000).mean() for group in range(len(sizes))]))
 
     def source(rng: np.random.Generator) -> Draw | None:
         drawn = np.concatenate([values(rng, group, size) for group, size in enumerate(sizes)])
-        return both(macro_mean(drawn, groups, bounds=(0, 1)).interval, None, truth)
+        return both(macro_mean(drawn, groups, bounds=bounds).interval, None, truth())
 
     return simulated(name, len(groups), source)
+
+
+def macro_clusters(name: str, groups: int, documents: int, size: int) -> Cell:
+    """0/1 answers about documents that are alike; each document lies in one group."""
+    ids = np.repeat(np.arange(groups * documents), size)
+    of_group = ids // documents
+    share = 0.95 - 0.05 * np.arange(groups)
+
+    def source(rng: np.random.Generator) -> Draw | None:
+        centre = np.repeat(share, documents)
+        own = rng.beta(4 * centre, 4 * (1 - centre))
+        values = (rng.random(len(ids)) < own[ids]).astype(float)
+        return both(macro_mean(values, of_group, ids, bounds=(0, 1)).interval, None, float(share.mean()))
+
+    return simulated(name, len(ids), source)
 
 
 def rising(rng: np.random.Generator, group: int, size: int) -> np.ndarray:
@@ -181,6 +202,11 @@ def near_top(rng: np.random.Generator, group: int, size: int) -> np.ndarray:
     return np.where(rng.random(size) < 0.97 - 0.02 * (group % 5), 1.0, rng.random(size))
 
 
+def rare_zeros(rng: np.random.Generator, _group: int, size: int) -> np.ndarray:
+    """Ones, and rarely a zero."""
+    return rng.choice(RARE_ZEROS[0], p=RARE_ZEROS[1], size=size)
+
+
 def macro_cells() -> list[Cell]:
     """Groups of equal and of unequal sizes."""
     return [
@@ -190,6 +216,18 @@ def macro_cells() -> list[Cell]:
         macro_cell("graded near 1, 5 groups of 30", (30,) * 5, near_top),
         macro_cell("graded near 1, 10 groups of 5 to 100", (5, 5, 10, 10, 20, 20, 50, 50, 100, 100), near_top),
         macro_cell("beta(2, 2), 4 groups of 10", (10,) * 4, lambda rng, _, size: rng.beta(2, 2, size)),
+        macro_cell("98 % at 1, 1 % at .9, 1 % at 0, 5 groups of 20", (20,) * 5, rare_zeros),
+        macro_cell("98 % at 1, 1 % at .9, 1 % at 0, 5 groups of 60", (60,) * 5, rare_zeros),
+        macro_clusters("0/1, 5 groups of 12 documents of 5", 5, 12, 5),
+    ]
+
+
+def macro_without_range() -> list[Cell]:
+    """Values without a declared range."""
+    return [
+        macro_cell("normal, 5 groups of 10", (10,) * 5, lambda rng, g, size: rng.normal(g, 1 + g, size), None),
+        macro_cell("normal, 4 groups of 3 to 100", (3, 10, 30, 100), lambda rng, g, size: rng.normal(g, 1, size), None),
+        macro_cell("exponential, 10 groups of 20", (20,) * 10, lambda rng, _, size: rng.exponential(1, size), None),
     ]
 
 
@@ -203,4 +241,7 @@ FAMILIES = {
     "random": lambda: Family("100 random cells", random_cells(), COVERS),
     "trials": lambda: Family("pass@k and pass^k", pass_cells(), COVERS),
     "macro": lambda: Family("mean of group means", macro_cells(), COVERS),
+    "macro_unbounded": lambda: Family(
+        "mean of group means, no range", macro_without_range(), Bound(least=0.91, mean=(0.935, 0.965))
+    ),
 }

@@ -8,8 +8,9 @@ from functools import cache
 
 import numpy as np
 
+from assay.stats.macro import paired_macro
 from assay.stats.paired import Paired, mcnemar, paired, tango_interval, verdict
-from bench.coverage.means import likely_counts
+from bench.coverage.means import OfGroup, likely_counts
 from bench.coverage.measure import Bound, Cell, Draw, Family, Weighted, ends, exact, simulated
 
 Gaps = Callable[[np.random.Generator], np.ndarray]
@@ -169,6 +170,54 @@ def plain() -> list[Cell]:
     ]
 
 
+def macro_gaps(name: str, sizes: tuple[int, ...], gaps: OfGroup, truth: float) -> Cell:
+    """The difference of two means of group means, of which version 0.1 had none."""
+    groups = np.repeat(np.arange(len(sizes)), sizes)
+
+    def source(rng: np.random.Generator) -> Draw | None:
+        gap = np.concatenate([gaps(rng, group, size) for group, size in enumerate(sizes)])
+        before = np.where(gap < 0, 1.0, 0.0)
+        result = paired_macro((before, before + gap), groups, rng=rng, bounds=(0, 1))
+        now = ends(result.difference.interval)
+        assert now is not None
+        return Draw(now, None, truth, clear=verdict(result, result.p) != UNCLEAR)
+
+    return simulated(name, len(groups), source)
+
+
+def rare_losses(rng: np.random.Generator, _group: int, size: int) -> np.ndarray:
+    """Many small gains, cancelled by rare losses of the full range."""
+    return rng.choice([0.0, 0.1, -1.0], p=[0.89, 0.1, 0.01], size=size)
+
+
+def flipped(rng: np.random.Generator, group: int, size: int) -> np.ndarray:
+    """0/1 values of which a tenth flips, more often up in even groups and down in odd ones."""
+    up = 0.5 + (0.2 if group % 2 else -0.2)
+    return np.where(rng.random(size) < 0.1, np.where(rng.random(size) < up, 1.0, -1.0), 0.0)
+
+
+def flipped_evenly(rng: np.random.Generator, _group: int, size: int) -> np.ndarray:
+    """0/1 values of which a tenth flips, up as often as down in every group."""
+    return np.where(rng.random(size) < 0.1, rng.choice([1.0, -1.0], size=size), 0.0)
+
+
+def flipped_up(rng: np.random.Generator, _group: int, size: int) -> np.ndarray:
+    """0/1 values of which 8 % flip up and 2 % down."""
+    return rng.choice([0.0, 1.0, -1.0], p=[0.9, 0.08, 0.02], size=size)
+
+
+def macro_nulls() -> list[Cell]:
+    """Macro averages that do not differ, although single groups may."""
+    uneven = (5, 10, 20, 40, 80, 160)
+    return [
+        macro_gaps("0/1, 10 % flip, 10 groups of 20", (20,) * 10, flipped, 0.0),
+        macro_gaps("0/1, 10 % flip, 6 groups of 5 to 160", uneven, flipped, 0.0),
+        macro_gaps("10 % up .1, 1 % down 1, 5 groups of 40", (40,) * 5, rare_losses, 0.0),
+        macro_gaps("0/1, 10 % flip, 57 groups of 20", (20,) * 57, flipped_evenly, 0.0),
+        macro_gaps("normal, 6 groups of 5 to 160", uneven, lambda rng, _, n: rng.normal(0, 0.15, n).clip(-1, 1), 0.0),
+    ]
+
+
 def wald(rng: np.random.Generator) -> Draw:
     """A usual recipe: the difference plus and minus 1.96 of its estimated standard error."""
     wins, losses = flips(rng, 50, 0.03, 0.02)
@@ -195,5 +244,13 @@ FAMILIES = {
     "power_uniform": lambda: Family("pairs, power", [up_by_uniform()], Bound(least=0.93, least_clear=0.75)),
     "power_small": lambda: Family("pairs, power", [up_a_little()], Bound(least=0.93, least_clear=0.85)),
     "widths": lambda: Family("pairs, six flips or more", widths(), Bound(least=0.93, widest=1.15)),
+    "macro_nulls": lambda: Family(
+        "pairs, group means, true difference 0", macro_nulls(), Bound(least=0.93, most_clear=0.05)
+    ),
+    "macro_power": lambda: Family(
+        "pairs, group means, power",
+        [macro_gaps("0/1, 8 % up, 2 % down, 57 groups of 20", (20,) * 57, flipped_up, 0.06)],
+        Bound(least=0.93, least_clear=0.9),
+    ),
     "plain": lambda: Family("pairs, unguarded", plain(), Bound(least=0.91, mean=(0.935, 0.965))),
 }

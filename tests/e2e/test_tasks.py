@@ -2,6 +2,8 @@
 
 import pytest
 
+import assay
+
 YES_NO = """
 key: yes-no
 display_name: Yes or no
@@ -390,3 +392,14 @@ def test_a_macro_average_over_a_column_that_does_not_exist_is_refused(project):
     outcome = project.assay("check", "task.yaml")
     assert outcome.code == 2
     assert 'unknown field "macro_over"' in outcome.out + outcome.err
+
+
+def test_values_have_a_standard_error_in_json_and_in_python(project):
+    project.write("data.jsonl", [{"answer": "yes", "output": "yes" if i % 4 else "no"} for i in range(40)])
+    project.write("task.yaml", YES_NO)
+    run = project.assay("run", "task.yaml", "--json").json["run"]
+    shown = metrics(project.assay("show", run, "--json"))
+    assert shown["Accuracy"]["standard_error"] == pytest.approx((0.75 * 0.25 / 40) ** 0.5)
+    assert shown["f1_score"]["standard_error"] > 0
+    value = assay.run(project.folder / "task.yaml").metrics["Accuracy"]
+    assert value.standard_error == value.interval.standard_error == shown["Accuracy"]["standard_error"]

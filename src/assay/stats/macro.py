@@ -65,6 +65,7 @@ def macro_mean(
             n_effective=interval.n_effective,
             clusters=_clusters(ids),
             caveat=_caveat(ids),
+            standard_error=_standard_error(residual, codes, ids),
         )
         interval = _guarded(interval, (array - low) / (high - low), codes, ids, (low, high))
     else:
@@ -134,6 +135,13 @@ def _parts(residual: FloatArray, codes: IntArray, ids: IntArray) -> tuple[IntArr
     squares = np.zeros(int(owners.max()) + 1)
     np.add.at(squares, owners, cluster_sums(residual[:, None], pairs)[:, 0] ** 2)
     return np.bincount(owners).astype(np.int64), squares, cluster_sums(residual[:, None], ids)[:, 0]
+
+
+def _standard_error(residual: FloatArray, codes: IntArray, ids: IntArray) -> float:
+    """The root of sum s_g^2 / (K^2 n_g) over groups or their clusters; a group of one has no spread to correct."""
+    sizes, _, _ = _parts(residual, codes, ids)
+    _, _, sums = _parts(residual * np.sqrt(sizes / np.maximum(sizes - 1, 1))[codes], codes, ids)
+    return math.sqrt(float((sums**2).sum()))
 
 
 def _score(residual: FloatArray, codes: IntArray, ids: IntArray, mean: float, level: float) -> Interval:
@@ -206,4 +214,5 @@ def _student(residual: FloatArray, codes: IntArray, ids: IntArray, mean: float, 
         level=level,
         clusters=clusters,
         caveat=_caveat(ids),
+        standard_error=math.sqrt(variance),
     )

@@ -45,7 +45,7 @@ format: $(STAMP)  ## Put the code into shape
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-coverage-study: $(STAMP)  ## Do 95 % intervals cover 95 %? One table, a quarter of an hour
+coverage-study: $(STAMP)  ## Do 95 % intervals cover 95 %? One table, about 20 minutes
 	@$(BIN)/python -m bench.coverage
 
 bench: $(STAMP)  ## Print the cost ratios of docs/performance.md, measured here and now

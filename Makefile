@@ -45,8 +45,8 @@ format: $(STAMP)  ## Put the code into shape
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-coverage-study: $(STAMP)  ## Do 95 % intervals cover 95 %? The long form (minutes)
-	@$(BIN)/python -m pytest -n auto -q -rP -m slow tests/stats
+coverage-study: $(STAMP)  ## Do 95 % intervals cover 95 %? One table, about 20 minutes
+	@$(BIN)/python -m bench.coverage
 
 bench: $(STAMP)  ## Print the cost ratios of docs/performance.md, measured here and now
 	@$(BIN)/python -m bench

@@ -190,6 +190,8 @@ class PerSample:
 
     `is_field` says that the number is that of the first field as it is. Then the range that the scorer declares for
     the field bounds the mean and what it would be had no sample failed, and the trials of a run give its noise floor.
+
+    With `macro_by`, a template, the metric is the mean of the means of the samples for which it gives the same text.
     """
 
     fields: Names
@@ -198,6 +200,7 @@ class PerSample:
     bounds: Bounds | None = None
     labels: Mapping[str, float] = field(default_factory=dict)
     is_field: bool = False
+    macro_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

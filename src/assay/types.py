@@ -49,7 +49,10 @@ Outcome = Score | Failure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A confidence interval and how it was made; a bound that cannot be had is None."""
+    """A confidence interval and how it was made; a bound that cannot be had is None.
+
+    `standard_error` is that of the value in the interval, None where the method has none.
+    """
 
     low: float | None
     high: float | None
@@ -58,6 +61,7 @@ class Interval:
     n_effective: float | None = None
     clusters: int | None = None
     caveat: str | None = None
+    standard_error: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +72,11 @@ class MetricValue:
     n: int
     interval: Interval | None = None
     reason: str | None = None
+
+    @property
+    def standard_error(self) -> float | None:
+        """The standard error of the value; None where its method has none."""
+        return None if self.interval is None else self.interval.standard_error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

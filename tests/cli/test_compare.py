@@ -453,3 +453,23 @@ def test_a_difference_beyond_the_margin_asks_for_samples_that_show_it(runs, cli)
     compared = cli("compare", a, b, "--margin", "0.02", "--json").json["comparisons"][0]
     assert compared["verdict"] == "undecided"
     assert compared["n_to_decide"] is None or compared["n_to_decide"] < 50
+
+
+def test_macro_averages_are_compared_group_by_group(runs, cli):
+    """Subject a has 10 samples, b has 190: five samples of a are a quarter of the macro average."""
+
+    def recorded(right):
+        return [row | {"subject": "a" if i < 10 else "b"} for i, row in enumerate(answers(200, right))]
+
+    sides = recorded(lambda i: i % 2), recorded(lambda i: i % 2 or i < 10)
+    a, b = runs(*sides, extra=', macro_by: "{{ sample.subject }}"')
+    found = cli("compare", a, b, "--json").json["comparisons"][0]
+    assert found["before"]["value"] == pytest.approx(0.5)
+    assert found["after"]["value"] == pytest.approx(0.75)
+    assert found["difference"]["value"] == pytest.approx(0.25)
+    assert found["difference"]["method"] == "guarded_macro"
+    assert (found["wins"], found["losses"], found["n"]) == (5, 0, 200)
+    (plain,) = runs(sides[1])
+    refused = cli("compare", a, plain)
+    assert refused.code == 2
+    assert "no metric of the same name" in refused.err

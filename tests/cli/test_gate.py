@@ -244,3 +244,28 @@ def test_a_share_for_failures_needs_the_limit(failing, cli):
     said = cli("gate", "--require", "accuracy > 0", "--failures", "worst", "--max-failures", "0.5")
     assert said.code == 2
     assert "--max-failures is for --failures limit" in said.err
+
+
+def test_the_worst_case_of_a_macro_average_keeps_failed_samples_in_their_group(project, cli):
+    rows = [{"sample_id": f"s{i}", "subject": "b", "answer": "yes", "output": "yes"} for i in range(90)]
+    rows += [
+        {"sample_id": f"t{i}", "subject": "a", "answer": "yes" if i < 8 else "", "output": "yes"} for i in range(10)
+    ]
+    project.write("rows.jsonl", rows)
+    project.write(
+        "task.yaml",
+        """
+key: quiz
+display_name: Quiz
+definition:
+  dataset: {source: {type: local, file_path: rows.jsonl}}
+  solver: {type: pass_through_solver, trace_column: output}
+  scorers:
+    - type: string_equals
+      ground_truth: "{{ sample.answer }}"
+      metrics: [{type: mean, field: is_correct, name: macro, macro_by: "{{ sample.subject }}"}]
+""",
+    )
+    assert cli("run", "task.yaml", "-q", "--max-failures", "1").code == 0
+    said = cli("gate", "--require", "macro >= 0.95", "--failures", "worst", "--json")
+    assert (said.code, said.json["checks"][0]["reason"]) == (1, "0.900 is not >= 0.95 with 2 failed samples at 0")

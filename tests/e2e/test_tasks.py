@@ -2,6 +2,8 @@
 
 import pytest
 
+import assay
+
 YES_NO = """
 key: yes-no
 display_name: Yes or no
@@ -341,3 +343,63 @@ def test_a_group_or_cluster_that_no_sample_has_is_not_ignored(project):
     outcome = project.assay("run", "task.yaml", "--json")
     assert outcome.json["scorers"][0]["metrics"][0]["detail"]["n_without"] == {"cluster": 4}
     assert "(4 without a cluster)" in project.assay("show").out
+
+
+MACRO = """
+key: subjects
+display_name: Subjects
+definition:
+  dataset: {source: {type: local, file_path: data.jsonl}}
+  solver: {type: pass_through_solver, trace_column: output}
+  scorers:
+    - type: string_equals
+      ground_truth: "{{ sample.answer }}"
+      metrics:
+        - {type: mean, field: is_correct, name: accuracy}
+        - {type: mean, field: is_correct, name: macro, key: macro, macro_by: "{{ sample.subject }}"}
+"""
+
+
+def test_a_macro_average_counts_every_group_the_same(project):
+    rows = [{"subject": "large", "answer": "yes", "output": "yes"}] * 90
+    rows += [{"subject": "small", "answer": "yes", "output": "no"}] * 9 + [{"answer": "yes", "output": "no"}]
+    project.write("data.jsonl", rows)
+    project.write("task.yaml", MACRO)
+    outcome = project.assay("run", "task.yaml", "--json")
+    assert outcome.code == 0, outcome.err
+    plain, macro = outcome.json["scorers"][0]["metrics"]
+    assert plain["values"]["accuracy"]["value"] == 0.9
+    value = macro["values"]["macro"]
+    assert (value["value"], value["n"], value["method"]) == (0.5, 99, "wilson_macro")
+    assert 0.3 < value["low"] < 0.5 < value["high"] < 0.7
+    assert macro["detail"]["n_groups"] == 2
+    assert macro["detail"]["n_without"] == {"macro group": 1}
+    assert "(1 without a macro group)" in " ".join(project.assay("show").out.split())
+    for rule, code in (("macro >= 0.5", 0), ("macro >= 0.6", 1)):
+        assert project.assay("gate", "--require", rule).code == code
+    assert project.assay("calibrate", "latest", "--labels", "labels.csv", "--metric", "macro").code == 2
+
+
+def test_a_macro_average_over_a_column_that_does_not_exist_is_refused(project):
+    project.write("data.jsonl", [{"subject": "a", "answer": "yes", "output": "yes"}] * 4)
+    project.write("task.yaml", MACRO.replace("sample.subject", "sample.subjct"))
+    for command in ("check", "run"):
+        outcome = project.assay(command, "task.yaml")
+        assert outcome.code == 2
+        assert 'no column "subjct"' in outcome.out + outcome.err
+        assert 'did you mean "subject"' in outcome.out + outcome.err
+    project.write("task.yaml", MACRO.replace("macro_by", "macro_over"))
+    outcome = project.assay("check", "task.yaml")
+    assert outcome.code == 2
+    assert 'unknown field "macro_over"' in outcome.out + outcome.err
+
+
+def test_values_have_a_standard_error_in_json_and_in_python(project):
+    project.write("data.jsonl", [{"answer": "yes", "output": "yes" if i % 4 else "no"} for i in range(40)])
+    project.write("task.yaml", YES_NO)
+    run = project.assay("run", "task.yaml", "--json").json["run"]
+    shown = metrics(project.assay("show", run, "--json"))
+    assert shown["Accuracy"]["standard_error"] == pytest.approx((0.75 * 0.25 / 40) ** 0.5)
+    assert shown["f1_score"]["standard_error"] > 0
+    value = assay.run(project.folder / "task.yaml").metrics["Accuracy"]
+    assert value.standard_error == value.interval.standard_error == shown["Accuracy"]["standard_error"]

@@ -28,6 +28,8 @@ AGAIN_MAY_DIFFER |= {"digest"}
 
 
 INTERVAL = {"low", "high", "method", "caveat", "n_effective", "clusters", "words", "reason", "n_to_decide", "level"}
+# values of version 0.1 had no standard error
+INTERVAL |= {"standard_error"}
 """Intervals are computed by the methods of today wherever numbers are computed again; `show` has the stored ones."""
 STORED = ("show", "runs", "samples")
 

@@ -24,6 +24,7 @@ from assay.spec.nearest import listing, nearest
 from assay.stats import interval
 from assay.stats.clusters import FloatArray
 from assay.stats.interval import z_value
+from assay.stats.macro import macro_mean, paired_macro
 from assay.stats.multiple import benjamini_hochberg, holm
 from assay.stats.paired import Paired, Verdict, items_to_decide, lies_outside, paired, verdict
 from assay.stats.paired_sums import PairedSums, paired_sums
@@ -143,9 +144,13 @@ def _measures(
     known = registry()
     every = [sample_measures(store, record, known) for record in records]
     if any(record.spec.fans_out for record in records):
-        # rows of an answer are summed over their sample, which says nothing of a confusion table
-        every = [{address: own for address, own in each.items() if own.sums is None} for each in every]
-    common = [address for address in every[0] if all(address in other for other in every[1:])]
+        # rows of an answer are summed over their sample, which says nothing of a confusion table or of groups of rows
+        every = [
+            {address: own for address, own in each.items() if own.sums is None and own.macro_by is None}
+            for each in every
+        ]
+    shared = [address for address in every[0] if all(address in other for other in every[1:])]
+    common = [address for address in shared if len({own[address].macro_by for own in every}) == 1]
     if not common:
         there = "; ".join(f"{record.id} has {listing(own)}" for record, own in zip(records, every, strict=True))
         raise SpecError(f"the runs have no metric of the same name to compare: {there}")
@@ -154,8 +159,11 @@ def _measures(
     else:
         headline = [address for address in common if all(own[address].headline for own in every)] or common
         wanted = [address for address in headline if every[0][address].sums is None] or headline
-    left_out = dict.fromkeys(address for own in every for address in own if address not in common)
+    left_out = dict.fromkeys(address for own in every for address in own if address not in shared)
     notes = [f"not in all runs, so not compared: {listing(left_out)}"] if left_out else []
+    regrouped = [address for address in shared if address not in common]
+    if regrouped:
+        notes.append(f"macro_by differs between the runs, so not compared: {listing(regrouped)}")
     notes += [
         f"the runs are of different tasks: {one.task} and {other.task}"
         for one, other in pairwise(records)
@@ -363,6 +371,18 @@ class _Differ:
     def values(self, before: Mapping[str, float], after: Mapping[str, float], ids: Sequence[str], part: str) -> Paired:
         """The difference of two columns over the samples that both have."""
         both = [each for each in ids if each in before and each in after]
+        if self.before.measure.macro_by is not None:
+            both = [each for each in both if each in self.before.macro_groups]
+        groups = self.before.macro_codes(both)
+        if groups is not None:
+            return paired_macro(
+                (_array(before, both), _array(after, both)),
+                groups,
+                self.first.clusters(both, self.before.measure.address),
+                rng=self._rng(part),
+                bounds=self.before.measure.bounds,
+                level=self.level,
+            )
         return paired(
             _array(before, both),
             _array(after, both),
@@ -376,6 +396,9 @@ class _Differ:
         """The number of one run over the samples that both have."""
         clusters = self.first.clusters(ids, self.before.measure.address)
         bounds = side.measure.bounds
+        groups = self.before.macro_codes(ids)
+        if groups is not None:
+            return macro_mean(_array(side.values, ids), groups, clusters, bounds=bounds, level=self.level)
         if not side.sizes:
             return interval.mean(_array(side.values, ids), clusters, rng=self._rng(), bounds=bounds, level=self.level)
         sums, sizes = _array(side.values, ids), _array(side.sizes, ids)

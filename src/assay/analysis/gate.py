@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assay.analysis.compare import CompareOptions, compare_runs, dataset_notes
-from assay.analysis.means import sample_means
+from assay.analysis.means import sample_measures
 from assay.analysis.per_sample import RunSeries, series_of
 from assay.builtin import registry
 from assay.errors import SpecError
@@ -17,6 +17,7 @@ from assay.results.gate import Check, Gate
 from assay.results.rules import FailureRule, On, Operator, Rule, holds, one_value
 from assay.results.run import RunReport, SampleCounts
 from assay.stats import interval
+from assay.stats.macro import macro_mean
 from assay.stats.random import generator
 from assay.store.runs import RunRecord, find
 from assay.store.store import Store
@@ -81,12 +82,13 @@ class RuleChecker:
         for end in {">": (0,), "<": (1,), "=": (0, 1)}[operator[0]]:
             series.fill_lost(end)
             ids = list(series.values)
-            value = interval.mean(
-                np.array([series.values[sample_id] for sample_id in ids], dtype=np.float64),
-                run.clusters(ids, address),
-                rng=generator(run.record.seed, f"gate/{address}"),
-                bounds=series.measure.bounds,
-            )
+            values = np.array([series.values[sample_id] for sample_id in ids], dtype=np.float64)
+            clusters, groups, bounds = run.clusters(ids, address), series.macro_codes(ids), series.measure.bounds
+            if groups is None:
+                rng = generator(run.record.seed, f"gate/{address}")
+                value = interval.mean(values, clusters, rng=rng, bounds=bounds)
+            else:
+                value = macro_mean(values, groups, clusters, bounds=bounds)
             passed, reason = holds(value, operator, threshold, on=self._on)
             failed = counted(len(series.lost), "failed sample")
             outcomes.append((passed, f"{reason} with {failed} at {series.measure.bounds[end]:g}"))
@@ -97,7 +99,9 @@ class RuleChecker:
         assert self._store is not None
         if name not in self._series:
             record = find(self._store, name)
-            self._series[name] = series_of(self._store, record, sample_means(self._store, record, registry()))
+            measures = sample_measures(self._store, record, registry())
+            means = {address: own for address, own in measures.items() if own.sums is None}
+            self._series[name] = series_of(self._store, record, means)
         return self._series[name]
 
 

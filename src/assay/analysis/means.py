@@ -30,7 +30,8 @@ Read = Callable[[Mapping[str, Any]], Any | None]
 class SampleMean:
     """A number of a run that is a mean over its samples; `labels` says what a declared label is worth.
 
-    With `sums` it is no mean but another function of sums over the samples, such as F1, and `value` is its name.
+    With `sums` it is no mean but another function of sums over the samples, such as F1, and `value` is its name. With
+    `macro_by` it is the mean of the means of the groups that this template names.
     """
 
     address: str
@@ -40,6 +41,7 @@ class SampleMean:
     bounds: tuple[float, float] | None = None
     group_by: str | None = None
     cluster_by: str | None = None
+    macro_by: str | None = None
     headline: bool = True
     labels: Mapping[str, float] = field(default_factory=dict)
     sums: PerSampleSums | None = None
@@ -47,10 +49,9 @@ class SampleMean:
 
 
 def sample_means(store: Store, record: RunRecord, registry: Registry) -> dict[str, SampleMean]:
-    """The metrics of a run that are means over samples, by address: those whose kind says how a sample enters."""
-    return {
-        address: measure for address, measure in sample_measures(store, record, registry).items() if not measure.sums
-    }
+    """The metrics of a run that are plain means over samples, by address."""
+    measures = sample_measures(store, record, registry)
+    return {address: own for address, own in measures.items() if own.sums is None and own.macro_by is None}
 
 
 def sample_measures(store: Store, record: RunRecord, registry: Registry) -> dict[str, SampleMean]:
@@ -124,6 +125,7 @@ def _sample_mean(
         cluster_by=metric.get("cluster_by"),
         # the comparison of a rubric's score lists the criteria: their own means wait until they are asked for
         headline=scorer.purpose == "score" and address.split("/")[1] != metric_key(per_sample.fields[0]),
+        macro_by=per_sample.macro_by,
         labels=per_sample.labels or _judge_labels(scorer.settings),
     )
 

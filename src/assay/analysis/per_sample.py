@@ -47,13 +47,19 @@ class Series:
     lost: set[str] = field(default_factory=set)
     groups: dict[str, str] = field(default_factory=dict)
     clusters: dict[str, str] = field(default_factory=dict)
+    macro_groups: dict[str, str] = field(default_factory=dict)
     criteria: dict[str, dict[str, float]] = field(default_factory=dict)
     options: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def fill_lost(self, end: int) -> None:
         """Put every lost sample at the low (0) or high (1) end of the declared range, if there is one."""
         if self.measure.bounds is not None:
-            self.values.update(dict.fromkeys(self.lost, self.measure.bounds[end]))
+            lost = self.lost if self.measure.macro_by is None else self.lost & self.macro_groups.keys()
+            self.values.update(dict.fromkeys(lost, self.measure.bounds[end]))
+
+    def macro_codes(self, ids: Sequence[str]) -> IntArray | None:
+        """The macro group of each sample as a number; None if the measure is no mean of group means."""
+        return None if self.measure.macro_by is None else _codes(self.macro_groups[each] for each in ids)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +215,12 @@ def _read_criteria(series: Series, sample_id: str, score: Score) -> None:
 
 
 def _label(series: Series, rows: Rows) -> None:
-    wanted = [(series.measure.group_by, series.groups), (series.measure.cluster_by, series.clusters)]
+    measure = series.measure
+    wanted = [
+        (measure.group_by, series.groups),
+        (measure.cluster_by, series.clusters),
+        (measure.macro_by, series.macro_groups),
+    ]
     for template, into in wanted:
         if template is not None:
             column = texts(template, rows, stage="metric")
@@ -218,3 +229,8 @@ def _label(series: Series, rows: Rows) -> None:
                 for place, (each, text) in enumerate(zip(rows.ids, column.values, strict=True))
                 if place not in column.failures
             }
+    if measure.macro_by is not None:
+        for sample_id in rows.ids:
+            if sample_id in series.values and sample_id not in series.macro_groups:
+                del series.values[sample_id]
+                series.failed[sample_id] = "it belongs to no macro group"

@@ -35,8 +35,12 @@ def fields_of(settings: MetricSpec) -> dict[str, str]:
 
 
 def labels_of(settings: MetricSpec) -> list[str]:
-    """The templates whose text sorts the samples of a metric into groups and clusters."""
-    return [source for source in (settings.group_by, settings.cluster_by) if source is not None]
+    """The templates whose text sorts the samples of a metric into groups and clusters.
+
+    These are the settings `..._by`: a metric that follows the naming is found.
+    """
+    sources = (getattr(settings, name) for name in type(settings).model_fields if name.endswith("_by"))
+    return [source for source in sources if source is not None]
 
 
 def compute(

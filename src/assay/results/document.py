@@ -21,6 +21,7 @@ def value_document(value: MetricValue) -> dict[str, Any]:
     if interval:
         document |= {"level": interval.level, "method": interval.method}
         extras = {
+            "standard_error": interval.standard_error,
             "n_effective": interval.n_effective,
             "clusters": interval.clusters,
             "caveat": interval.caveat,
@@ -44,6 +45,7 @@ def value_from(document: Mapping[str, Any]) -> MetricValue:
             n_effective=document.get("n_effective"),
             clusters=document.get("clusters"),
             caveat=document.get("caveat"),
+            standard_error=document.get("standard_error"),
         )
     return MetricValue(value=document["value"], n=document["n"], interval=interval, reason=document.get("reason"))
 

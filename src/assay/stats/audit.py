@@ -59,8 +59,15 @@ def mean_change(changes: npt.ArrayLike, clusters: Clusters = None, *, level: flo
         return MetricValue(value=up.value - down.value, n=len(array), interval=up.interval)
     low = _below(up, down, _correlation(rose, fell, clusters))
     high = -_below(down, up, _correlation(rose, fell, clusters))
+    whole = ratio((array + 1) / 2, ones, clusters, level=level).standard_error
     interval = Interval(
-        low=low, high=high, method=METHOD, level=level, clusters=up.interval.clusters, caveat=up.interval.caveat
+        low=low,
+        high=high,
+        method=METHOD,
+        level=level,
+        clusters=up.interval.clusters,
+        caveat=up.interval.caveat,
+        standard_error=None if whole is None else 2 * whole,
     )
     return MetricValue(value=up.value - down.value, n=len(array), interval=interval)
 

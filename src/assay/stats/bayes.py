@@ -72,6 +72,7 @@ def quantile_interval(drawn: FloatArray, estimate: float, found: Units, level: f
         level=level,
         clusters=found.clusters,
         caveat=found.caveat,
+        standard_error=float(drawn.std()),
     )
 
 

@@ -54,16 +54,17 @@ def bootstrap_t(found: Units, *, rng: np.random.Generator, level: float = 0.95, 
     error = float(np.sqrt(n / (n - 1) * (even.counts @ residual**2))) / n
     if n < LEAST_UNITS:
         half = t_value(level, n - 1) * error * spread
-        return _interval(found, centre - half, centre + half, level=level, method="t")
+        return _interval(found, centre - half, centre + half, level=level, method="t", error=error * spread)
     points = condense(residual, weight, even.counts.astype(np.float64))
     drawn = _studentised(points, n, error, rng, draws)
     below, above = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    error *= spread
     return _interval(
-        found, centre - above * error * spread, centre - below * error * spread, level=level, method="bootstrap_t"
+        found, centre - above * error, centre - below * error, level=level, method="bootstrap_t", error=error
     )
 
 
-def _interval(found: Units, low: float, high: float, *, level: float, method: str) -> Interval:
+def _interval(found: Units, low: float, high: float, *, level: float, method: str, error: float) -> Interval:
     return Interval(
         low=float(low),
         high=float(high),
@@ -71,6 +72,7 @@ def _interval(found: Units, low: float, high: float, *, level: float, method: st
         level=level,
         clusters=found.clusters,
         caveat="few values" if method == "t" else found.caveat,
+        standard_error=error,
     )
 
 

@@ -205,7 +205,8 @@ def _labels_only(unit: LabelledScores, span: tuple[float, float], level: float, 
 
 def _stretched(made: Interval, low: float, high: float) -> Interval:
     bounds = [None if bound is None else low + (high - low) * bound for bound in (made.low, made.high)]
-    return replace(made, low=bounds[0], high=bounds[1])
+    error = None if made.standard_error is None else (high - low) * made.standard_error
+    return replace(made, low=bounds[0], high=bounds[1], standard_error=error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +252,15 @@ class _Parts:
                 return no_interval("all labels are equal and there is no declared range", level=level, method="t")
             half = t_value(level, self.groups - 1) * math.sqrt(self.variance)
             low, high = self.estimate - half, self.estimate + half
-            return Interval(low=low, high=high, method="t", level=level, clusters=clusters, caveat=caveat)
+            return Interval(
+                low=low,
+                high=high,
+                method="t",
+                level=level,
+                clusters=clusters,
+                caveat=caveat,
+                standard_error=math.sqrt(self.variance),
+            )
         share = min(max(self.estimate, 0.0), 1.0)
         size, c = float(self.groups), z_value(level)
         if self.variance > 1e-15 and 0 < share < 1:
@@ -265,6 +274,7 @@ class _Parts:
             n_effective=size,
             clusters=clusters,
             caveat=caveat,
+            standard_error=math.sqrt(self.variance),
         )
 
     def labels_to_halve(self, level: float) -> int | None:

@@ -78,7 +78,10 @@ def _root(squared: MetricValue) -> MetricValue:
     if found.value is None or found.interval is None:
         return found
     low, high = (None if bound is None else math.sqrt(bound) for bound in (found.interval.low, found.interval.high))
-    return replace(found, value=math.sqrt(found.value), interval=replace(found.interval, low=low, high=high))
+    value, error = math.sqrt(found.value), found.interval.standard_error
+    # The slope of the root carries the standard error over; at 0 it has none.
+    error = None if error is None or not value else error / (2 * value)
+    return replace(found, value=value, interval=replace(found.interval, low=low, high=high, standard_error=error))
 
 
 def adjacent_accuracy(pairs: Pairs, values: npt.ArrayLike, *, level: float = 0.95) -> MetricValue:

@@ -7,6 +7,7 @@ positive counts estimated from survey data, Survey Methodology 24: the effective
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from statistics import NormalDist
 
@@ -125,7 +126,7 @@ def score_interval(found: Units, level: float) -> Interval:
     # One cluster of several rows, or of several counts, says nothing of how clusters differ.
     if used.n == 1 and (found.clusters == 1 or used.total(1) > 1):
         return no_interval(ONE_CLUSTER, level=level, method="wilson_effective", clusters=found.clusters)
-    size, c, method = _effective(used, level)
+    size, c, method, error = _effective(used, level)
     share = used.total(0) / used.total(1)
     low, high = wilson(share * size, size, c=c)
     return Interval(
@@ -136,21 +137,22 @@ def score_interval(found: Units, level: float) -> Interval:
         n_effective=size,
         clusters=found.clusters,
         caveat=found.caveat,
+        standard_error=error,
     )
 
 
-def _effective(used: Units, level: float) -> tuple[float, float, str]:
-    """The effective size, the quantile that goes with it, and the method's name."""
+def _effective(used: Units, level: float) -> tuple[float, float, str, float]:
+    """The effective size, the quantile that goes with it, the method's name, and the standard error."""
     part, whole, n = used.column(0), used.column(1), used.n
     equal = bool(np.all(whole == whole[0]))
-    if equal and bool(np.all((part == 0) | (part == whole))):
-        return float(n), z_value(level), "wilson"
     share = used.total(0) / used.total(1)
+    if equal and bool(np.all((part == 0) | (part == whole))):
+        return float(n), z_value(level), "wilson", math.sqrt(max(share * (1 - share), 0.0) / n)
     residual = part - share * whole
     if np.abs(residual).max() <= 1e-12 * whole.max():
-        return float(n), z_value(level), "wilson_effective"
+        return float(n), z_value(level), "wilson_effective", 0.0
     variance = n / (n - 1) * float(used.counts @ residual**2) / used.total(1) ** 2
-    return share * (1 - share) / variance, t_value(level, n - 1), "wilson_effective"
+    return share * (1 - share) / variance, t_value(level, n - 1), "wilson_effective", math.sqrt(variance)
 
 
 def f1(
@@ -174,7 +176,10 @@ def f1(
     if overlap.value is None or overlap.interval is None:
         return overlap
     low, high = overlap.interval.low, overlap.interval.high
-    interval = replace(overlap.interval, low=_f1_of(low), high=_f1_of(high))
+    error = overlap.interval.standard_error
+    # The slope of 2J / (1 + J) carries the standard error of J over to F1.
+    error = None if error is None else 2 * error / (1 + overlap.value) ** 2
+    interval = replace(overlap.interval, low=_f1_of(low), high=_f1_of(high), standard_error=error)
     return replace(overlap, value=_f1_of(overlap.value), interval=interval)
 
 
@@ -232,7 +237,8 @@ def _bounded(
     if not at_ends and mostly_one_value(array, found):
         interval = _guarded(interval, scaled, *pseudo_size((array - low) / width, clusters, scaled))
     ends = [None if bound is None else low + width * bound for bound in (interval.low, interval.high)]
-    return replace(interval, low=ends[0], high=ends[1])
+    error = None if interval.standard_error is None else width * interval.standard_error
+    return replace(interval, low=ends[0], high=ends[1], standard_error=error)
 
 
 def _guarded(score: Interval, scaled: Units, size: float, independent: bool) -> Interval:

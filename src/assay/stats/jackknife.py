@@ -59,11 +59,17 @@ def fisher_interval(found: LeftOut, *, raters: int = 2, level: float = 0.95) -> 
         level=level,
         clusters=int(n) if found.clustered else None,
         caveat="few clusters" if found.clustered and n < FEW_CLUSTERS else None,
+        standard_error=error / _slope(found.estimate, raters),
     )
 
 
 def _z(r: FloatArray, raters: int) -> FloatArray:
     return np.asarray(np.log1p((raters - 1) * r) - np.log1p(-r)) / 2
+
+
+def _slope(r: float, raters: int) -> float:
+    """The slope of Fisher's z, which carries its standard error back to the correlation."""
+    return ((raters - 1) / (1 + (raters - 1) * r) + 1 / (1 - r)) / 2
 
 
 def _back(z: float, raters: int) -> float:

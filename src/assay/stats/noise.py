@@ -58,4 +58,6 @@ def _each(found: MetricValue, change: Callable[[float], float]) -> MetricValue:
     assert found.value is not None
     assert found.interval is not None
     low, high = (None if bound is None else change(bound) for bound in (found.interval.low, found.interval.high))
-    return replace(found, value=change(found.value), interval=replace(found.interval, low=low, high=high))
+    # The floor is a standard error itself; that of its estimate would only confuse.
+    bounds = replace(found.interval, low=low, high=high, standard_error=None)
+    return replace(found, value=change(found.value), interval=bounds)

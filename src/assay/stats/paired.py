@@ -163,7 +163,8 @@ def tango_interval(wins: int, losses: int, n: int, *, level: float = 0.95) -> In
     """
     z = z_value(level)
     high, low = _tango_high(wins, losses, n, z), -_tango_high(losses, wins, n, z)
-    return Interval(low=low, high=high, method="tango", level=level)
+    error = math.sqrt(max(wins + losses - (wins - losses) ** 2 / n, 0.0)) / n
+    return Interval(low=low, high=high, method="tango", level=level, standard_error=error)
 
 
 def _tango_high(wins: int, losses: int, n: int, z: float) -> float:
@@ -228,8 +229,15 @@ class _Spread:
         # No difference of two means is larger than the range of the values.
         most = math.inf if self.span is None else max(self.span, abs(self.mean))
         low, high = max(self.mean - half, -most), min(self.mean + half, most)
-        clusters, caveat = found.clusters, found.caveat
-        return Interval(low=low, high=high, method=method, level=level, clusters=clusters, caveat=caveat)
+        return Interval(
+            low=low,
+            high=high,
+            method=method,
+            level=level,
+            clusters=found.clusters,
+            caveat=found.caveat,
+            standard_error=math.sqrt(self.variance or 0.0),
+        )
 
     def chance(self) -> float:
         """The two-sided chance of the t statistic."""

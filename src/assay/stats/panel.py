@@ -141,7 +141,10 @@ def effective_judges(table: npt.ArrayLike, clusters: Clusters = None, *, level: 
         None if r is None or 1 + (judges - 1) * r <= 0 else judges / (1 + (judges - 1) * r)
         for r in (bounds.high, bounds.low)
     )
-    return MetricValue(value=judges / share, n=len(numbers), interval=replace(bounds, low=low, high=high))
+    error = bounds.standard_error
+    error = None if error is None else error * judges * (judges - 1) / share**2
+    interval = replace(bounds, low=low, high=high, standard_error=error)
+    return MetricValue(value=judges / share, n=len(numbers), interval=interval)
 
 
 def _mean_correlations(numbers: FloatArray, clusters: Clusters) -> tuple[float | None, FloatArray, bool]:

@@ -40,7 +40,13 @@ def rogan_gladen(share: MetricValue, sensitivity: MetricValue, specificity: Metr
         (specificity.value, _size(specificity)),
         z_value(level),
     )
-    interval = Interval(low=min(low, value), high=max(high, value), method=METHOD, level=level)
+    noise = sum(
+        slope**2 * rate.value * (1 - rate.value) / _size(rate)
+        for rate, slope in ((share, 1.0), (sensitivity, value), (specificity, 1 - value))
+        if rate.value is not None
+    )
+    error = math.sqrt(noise) / skill
+    interval = Interval(low=min(low, value), high=max(high, value), method=METHOD, level=level, standard_error=error)
     return MetricValue(value=value, n=share.n, interval=interval)
 
 

@@ -53,7 +53,8 @@ def _log_interval(spread: float, kurtosis: float, groups: int, level: float) -> 
     # With clusters the spread is that of as many values as there are clusters, so copies change nothing.
     centre = spread * math.sqrt(groups / (groups - 1))
     excess = max(kurtosis - (groups - 3) / (groups - 1), 0)
-    half = t_value(level, groups - 1) * math.sqrt(excess / (4 * groups))
+    error = math.sqrt(excess / (4 * groups))
+    half = t_value(level, groups - 1) * error
     return Interval(
         low=centre * math.exp(-half),
         high=centre * math.exp(half),
@@ -61,6 +62,7 @@ def _log_interval(spread: float, kurtosis: float, groups: int, level: float) -> 
         level=level,
         clusters=groups,
         caveat="rough",
+        standard_error=centre * error,
     )
 
 

@@ -121,7 +121,7 @@ def _reported(samples: Iterator[Sample], key: str) -> Iterator[Said]:
 def _with_bounds(result: MetricResult, metric: LoadedMetric, scorer: LoadedScorer, n_failed: int) -> MetricResult:
     """Where a mean would lie if every failed sample had the least, or the greatest, value that there is."""
     per_sample = metric.per_sample
-    if per_sample is None or not per_sample.is_field or not n_failed:
+    if per_sample is None or not per_sample.is_field or per_sample.macro_by is not None or not n_failed:
         return result
     span = scorer.ranges.get(per_sample.fields[0])
     if span is None:
@@ -157,9 +157,14 @@ def _with_plug_in(
 
 def _with_unlabelled(metric: LoadedMetric, result: MetricResult, unlabelled: Mapping[str, int]) -> MetricResult:
     """The result with the number of samples that have no group or no cluster, where there are such."""
+    templates = {
+        "group": metric.settings.group_by,
+        "cluster": metric.settings.cluster_by,
+        "macro group": getattr(metric.settings, "macro_by", None),
+    }
     lacking = {
         name: unlabelled[template]
-        for name, template in (("group", metric.settings.group_by), ("cluster", metric.settings.cluster_by))
+        for name, template in templates.items()
         if template is not None and unlabelled.get(template)
     }
     return replace(result, detail={**result.detail, "n_without": lacking}) if lacking else result

@@ -28,7 +28,7 @@ def with_noise(
     Beside it stands the smallest difference that two runs of the same model over the same samples show by luck.
     """
     trials, per_sample = basis.trials, metric.per_sample
-    if trials is None or per_sample is None or not per_sample.is_field:
+    if trials is None or per_sample is None or not per_sample.is_field or per_sample.macro_by is not None:
         return result
     rule = rule_of(per_sample.fields[0], trials)
     if rule is not None and rule.aggregator.function != "mean":

@@ -94,13 +94,14 @@ def report(family: Family, measured: Iterable[Measured], runs: int) -> int:
 
 def row(family: Family, cell: str, n: int, measured: Measured, word: str) -> str:
     """Format one cell as a line of the table."""
-    shows_verdicts = family.bound.most_clear is not None or family.bound.least_clear is not None
+    bound = family.bound
+    shows_verdicts = bound.shows_clear or bound.most_clear is not None or bound.least_clear is not None
     verdicts = (measured.clear, measured.clear_before) if shows_verdicts else (None, None)
     texts = ["" if share is None else f"{share:.3f}" for share in (measured.now, measured.before, *verdicts)]
     texts += ["" if ratio is None else f"{ratio:.2f}" for ratio in (measured.width, measured.mean_width)]
     runs = f"{measured.runs:,}" if measured.runs else "exact"
     name = re.sub(r"(?<=\d)%", " %", cell)
-    return line((family.name, name, f"{n:,}" if n else "", runs, *texts, str(family.bound), word))
+    return line((family.name, name, f"{n:,}" if n else "", runs, *texts, str(bound), word if str(bound) else ""))
 
 
 def line(cells: Iterable[str]) -> str:

@@ -62,7 +62,7 @@ class Bound:
     """What every cell of a family must keep; None where there is no such bound.
 
     `mean` is for the mean coverage of the family. `widest` limits the ratio of the mean widths. A control must break
-    its bound, or the check proves nothing.
+    its bound, or the check proves nothing. `shows_clear` prints the verdicts of a family without a bound.
     """
 
     least: float | None = None
@@ -71,6 +71,7 @@ class Bound:
     least_clear: float | None = None
     mean: tuple[float, float] | None = None
     control: bool = False
+    shows_clear: bool = False
 
     def slack(self, runs: int) -> float:
         """The tolerance: .001 of exact sums, .01 of 4,000 runs, and three standard errors more of fewer.

@@ -74,7 +74,7 @@ def nulls() -> list[Cell]:
     ]
 
 
-def untied() -> list[Cell]:
+def untied(*sizes: int) -> list[Cell]:
     """Few items of which every one differs."""
 
     def of_size(n: int) -> list[Cell]:
@@ -84,7 +84,7 @@ def untied() -> list[Cell]:
             graded("skewed, no ties", n, lambda rng: 0.2 - rng.beta(1, 4, n), 0.0),
         ]
 
-    return [cell for n in (10, 20, 30, 49) for cell in of_size(n)]
+    return [cell for n in sizes for cell in of_size(n)]
 
 
 def up_by_uniform() -> Cell:
@@ -240,7 +240,9 @@ CONTROLS = [
 ]
 FAMILIES = {
     "nulls": lambda: Family("pairs, true difference 0", nulls(), Bound(least=0.93, most_clear=0.05)),
-    "untied": lambda: Family("pairs, true difference 0", untied(), Bound(most_clear=0.065)),
+    "untied": lambda: Family("pairs, true difference 0", untied(20, 30, 49), Bound(most_clear=0.065)),
+    # Ten skewed differences are called clear a little too often; the documentation says so instead of promising.
+    "ten_untied": lambda: Family("pairs, true difference 0", untied(10), Bound(shows_clear=True)),
     "power_uniform": lambda: Family("pairs, power", [up_by_uniform()], Bound(least=0.93, least_clear=0.75)),
     "power_small": lambda: Family("pairs, power", [up_a_little()], Bound(least=0.93, least_clear=0.85)),
     "widths": lambda: Family("pairs, six flips or more", widths(), Bound(least=0.93, widest=1.15)),

@@ -212,8 +212,6 @@ def model_of(document: Document) -> LoadedModel:
     checker.problems += document.problems
     data = with_environment(document.data, document.environment)
     file = checker.validated(ModelFile, data, (), "the model")
-    if data.get("task") == "embeddings":
-        checker.report("models for embeddings are not available in this version", ("task",))
     config = _config(data, checker)
     if file is None or config is None or checker.problems:
         raise SpecError(checker.problems)

@@ -31,6 +31,7 @@ from assay.results.audit import AuditPlan, AuditResult, Probe, ProbeName
 from assay.results.estimate import Estimate
 from assay.runner.progress import Listener, silent
 from assay.scorers.rubric import JudgeSettings, RubricScorer
+from assay.spec.arguments import keywords_named
 from assay.store.store import default_location, open_store
 
 PROBES: tuple[ProbeName, ...] = get_args(ProbeName)
@@ -51,6 +52,7 @@ _FROM_SCORER = (
 """The settings of a task's scorer that hold for its audit; the probes decide about orders and repeats."""
 
 
+@keywords_named
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditOptions:
     """Which probes are made, what is allowed, and how the calls are made.
@@ -90,6 +92,7 @@ class _Part:
     numbers: Sequence[int]
 
 
+@keywords_named
 class Audit:
     """Asks judges about texts as they are, again, padded, with instructions in them, and with options turned round.
 

@@ -24,11 +24,13 @@ from assay.judging.rubric import Rubric, ToGrade
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import ScoreValueRule
 from assay.scorers.rubric import JudgeSettings
+from assay.spec.arguments import keywords_named
 
 ONE_JUDGE = "judge"
 """The name of a judge who sits alone."""
 
 
+@keywords_named
 class CriterionGrader:
     """A panel of judges; everything that can be wrong with it is found when it is made.
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         LLMConfig,
     )
     from assay.grading.dataset import RubricDataset
+    from assay.grading.escalation_config import EscalationConfig
     from assay.grading.evaluate import EvalRunner, evaluate, evaluate_sync
     from assay.grading.grader import CriterionGrader
     from assay.grading.items import DataItem
@@ -68,6 +69,7 @@ _HOMES = {
     "DataItem": "grading.items",
     "EnsembleCriterionReport": "judging.reports",
     "EnsembleEvaluationReport": "judging.reports",
+    "EscalationConfig": "grading.escalation_config",
     "EvalConfig": "grading.config",
     "EvalResult": "grading.results",
     "EvalRunner": "grading.evaluate",
@@ -114,6 +116,7 @@ __all__ = [
     "DataItem",
     "EnsembleCriterionReport",
     "EnsembleEvaluationReport",
+    "EscalationConfig",
     "EvalConfig",
     "EvalResult",
     "EvalRunner",

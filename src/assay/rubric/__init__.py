@@ -51,6 +51,13 @@ if TYPE_CHECKING:
     )
     from assay.results.agreement import MetricsResult
     from assay.results.audit import AuditResult
+    from assay.rubric.escalation import (
+        EscalationCurve,
+        EscalationPoint,
+        calibrate_escalation,
+        escalation_stats,
+        replay_escalation,
+    )
     from assay.rubric.metrics import compute_metrics
 
 _HOMES = {
@@ -70,6 +77,8 @@ _HOMES = {
     "EnsembleCriterionReport": "judging.reports",
     "EnsembleEvaluationReport": "judging.reports",
     "EscalationConfig": "grading.escalation_config",
+    "EscalationCurve": "rubric.escalation",
+    "EscalationPoint": "rubric.escalation",
     "EvalConfig": "grading.config",
     "EvalResult": "grading.results",
     "EvalRunner": "grading.evaluate",
@@ -94,10 +103,13 @@ _HOMES = {
     "Section": "judging.total",
     "TokenUsage": "judging.reports",
     "aggregate": "judging.aggregation",
+    "calibrate_escalation": "rubric.escalation",
     "compute_metrics": "rubric.metrics",
+    "escalation_stats": "rubric.escalation",
     "evaluate": "grading.evaluate",
     "evaluate_sync": "grading.evaluate",
     "option_order": "judging.shuffle",
+    "replay_escalation": "rubric.escalation",
 }
 
 __all__ = [
@@ -117,6 +129,8 @@ __all__ = [
     "EnsembleCriterionReport",
     "EnsembleEvaluationReport",
     "EscalationConfig",
+    "EscalationCurve",
+    "EscalationPoint",
     "EvalConfig",
     "EvalResult",
     "EvalRunner",
@@ -141,10 +155,13 @@ __all__ = [
     "Section",
     "TokenUsage",
     "aggregate",
+    "calibrate_escalation",
     "compute_metrics",
+    "escalation_stats",
     "evaluate",
     "evaluate_sync",
     "option_order",
+    "replay_escalation",
 ]
 
 

@@ -58,6 +58,12 @@ if TYPE_CHECKING:
         escalation_stats,
         replay_escalation,
     )
+    from assay.rubric.meta import (
+        evaluate_rubric_in_context,
+        evaluate_rubric_standalone,
+        get_in_context_meta_rubric,
+        get_standalone_meta_rubric,
+    )
     from assay.rubric.metrics import compute_metrics
 
 _HOMES = {
@@ -107,7 +113,11 @@ _HOMES = {
     "compute_metrics": "rubric.metrics",
     "escalation_stats": "rubric.escalation",
     "evaluate": "grading.evaluate",
+    "evaluate_rubric_in_context": "rubric.meta",
+    "evaluate_rubric_standalone": "rubric.meta",
     "evaluate_sync": "grading.evaluate",
+    "get_in_context_meta_rubric": "grading.meta_rubric",
+    "get_standalone_meta_rubric": "grading.meta_rubric",
     "option_order": "judging.shuffle",
     "replay_escalation": "rubric.escalation",
 }
@@ -159,7 +169,11 @@ __all__ = [
     "compute_metrics",
     "escalation_stats",
     "evaluate",
+    "evaluate_rubric_in_context",
+    "evaluate_rubric_standalone",
     "evaluate_sync",
+    "get_in_context_meta_rubric",
+    "get_standalone_meta_rubric",
     "option_order",
     "replay_escalation",
 ]

@@ -19,6 +19,14 @@ if TYPE_CHECKING:
     from assay.grading.escalation_config import EscalationConfig
     from assay.grading.evaluate import EvalRunner, evaluate, evaluate_sync
     from assay.grading.grader import CriterionGrader
+    from assay.grading.improvement import (
+        ConvergenceFn,
+        HeldOutValidationResult,
+        ImprovementConfig,
+        ImprovementResult,
+        IssueDetail,
+        IterationResult,
+    )
     from assay.grading.items import DataItem
     from assay.grading.results import EvalResult, ItemResult
     from assay.judging.aggregation import RubricWarning, aggregate
@@ -58,6 +66,7 @@ if TYPE_CHECKING:
         escalation_stats,
         replay_escalation,
     )
+    from assay.rubric.improve import ImprovementRunner, improve_rubric
     from assay.rubric.meta import (
         evaluate_rubric_in_context,
         evaluate_rubric_standalone,
@@ -74,6 +83,7 @@ _HOMES = {
     "AuditResult": "results.audit",
     "CannotAssessConfig": "grading.config",
     "CannotAssessStrategy": "grading.config",
+    "ConvergenceFn": "grading.improvement",
     "Criterion": "judging.criteria",
     "CriterionGrader": "grading.grader",
     "CriterionOption": "judging.criteria",
@@ -90,7 +100,13 @@ _HOMES = {
     "EvalRunner": "grading.evaluate",
     "EvaluationReport": "judging.reports",
     "FewShotConfig": "grading.config",
+    "HeldOutValidationResult": "grading.improvement",
+    "ImprovementConfig": "grading.improvement",
+    "ImprovementResult": "grading.improvement",
+    "ImprovementRunner": "rubric.improve",
+    "IssueDetail": "grading.improvement",
     "ItemResult": "grading.results",
+    "IterationResult": "grading.improvement",
     "JudgeSpec": "grading.config",
     "JudgeVote": "judging.verdicts",
     "LLMConfig": "grading.config",
@@ -118,6 +134,7 @@ _HOMES = {
     "evaluate_sync": "grading.evaluate",
     "get_in_context_meta_rubric": "grading.meta_rubric",
     "get_standalone_meta_rubric": "grading.meta_rubric",
+    "improve_rubric": "rubric.improve",
     "option_order": "judging.shuffle",
     "replay_escalation": "rubric.escalation",
 }
@@ -130,6 +147,7 @@ __all__ = [
     "AuditResult",
     "CannotAssessConfig",
     "CannotAssessStrategy",
+    "ConvergenceFn",
     "Criterion",
     "CriterionGrader",
     "CriterionOption",
@@ -146,7 +164,13 @@ __all__ = [
     "EvalRunner",
     "EvaluationReport",
     "FewShotConfig",
+    "HeldOutValidationResult",
+    "ImprovementConfig",
+    "ImprovementResult",
+    "ImprovementRunner",
+    "IssueDetail",
     "ItemResult",
+    "IterationResult",
     "JudgeSpec",
     "JudgeVote",
     "LLMConfig",
@@ -174,6 +198,7 @@ __all__ = [
     "evaluate_sync",
     "get_in_context_meta_rubric",
     "get_standalone_meta_rubric",
+    "improve_rubric",
     "option_order",
     "replay_escalation",
 ]

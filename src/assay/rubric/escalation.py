@@ -17,9 +17,9 @@ from pydantic import BaseModel, ConfigDict
 from assay.errors import SpecError
 from assay.grading.config import CannotAssessConfig
 from assay.grading.dataset import RubricDataset
+from assay.grading.labels import labels_of, option_word
 from assay.grading.results import EvalResult, ItemResult
 from assay.judging.aggregation import RubricWarning, decide
-from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.escalation import (
     Escalation,
     check_names,
@@ -34,7 +34,7 @@ from assay.judging.panel import report_of
 from assay.judging.panel_config import Calls, Judge, PanelConfig
 from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport
 from assay.judging.rubric import Rubric
-from assay.judging.verdicts import Verdict, Vote, is_abstention, verdict_in_words
+from assay.judging.verdicts import Vote
 from assay.results.agreement import MetricsResult
 from assay.rubric.metrics import compute_metrics
 from assay.spec.arguments import arguments_checked
@@ -420,16 +420,16 @@ def _pairs(result: EvalResult, dataset: RubricDataset) -> Iterator[_Pair]:
             continue
         if item.item_idx >= len(dataset) or dataset[item.item_idx].submission != item.item.submission:
             raise SpecError(f"item {item.item_idx} of the dataset is not the one that was graded")
-        labels = _labels(dataset, item.item_idx)
+        labels = labels_of(dataset, item.item_idx)
         for place, each in enumerate(reports):
             strategy = result.config.strategy(each.criterion)
             first = decide(each.criterion, first_votes(each.votes), strategy).verdict
             final = (
                 None
                 if each.error is not None
-                else _option(each.criterion, decide(each.criterion, deciding(each.votes), strategy).verdict)
+                else option_word(each.criterion, decide(each.criterion, deciding(each.votes), strategy).verdict)
             )
-            yield _Pair(each, labels[place] if labels else None, _option(each.criterion, first), final)
+            yield _Pair(each, labels[place] if labels else None, option_word(each.criterion, first), final)
 
 
 def _reports(item: ItemResult) -> Sequence[EnsembleCriterionReport] | None:
@@ -439,32 +439,6 @@ def _reports(item: ItemResult) -> Sequence[EnsembleCriterionReport] | None:
 
 def _content(report: EnsembleCriterionReport) -> tuple[str, tuple[str, ...]]:
     return report.criterion.requirement, tuple(option.label for option in report.criterion.choices)
-
-
-def _labels(dataset: RubricDataset, index: int) -> list[str | None] | None:
-    """What people say of each criterion of an item: its ground truth, else what most annotators say."""
-    item, criteria = dataset[index], dataset.get_item_rubric(index).criteria
-    if item.ground_truth is not None:
-        return [_option(c, verdict_in_words(c, str(word))) for c, word in zip(criteria, item.ground_truth, strict=True)]
-    if not item.annotators:
-        return None
-    labels: list[str | None] = []
-    for place, criterion in enumerate(criteria):
-        words = [_option(criterion, verdict_in_words(criterion, str(said[place]))) for said in item.annotators.values()]
-        ranked = Counter(word for word in words if word is not None).most_common(2)
-        tied = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
-        labels.append(None if not ranked or tied else ranked[0][0])
-    return labels
-
-
-def _option(criterion: Criterion, verdict: Verdict) -> str | None:
-    """A verdict as a word that can be compared; None for an abstention."""
-    if is_abstention(verdict):
-        return None
-    if isinstance(verdict, CriterionVerdict):
-        return verdict.value
-    assert verdict.selected_index is not None
-    return criterion.choices[verdict.selected_index].label
 
 
 def _accuracy(pairs: Sequence[tuple[str | None, str | None]]) -> float | None:

@@ -192,3 +192,36 @@ def test_a_graded_run_has_a_mean_of_each_criterion_and_none_where_nobody_could_a
     assert set(compared[0]["criteria"]) == {"right", "How clear?"}
     asked = project.assay("compare", "a", "b", "--metric", "right", "--json").json["comparisons"]
     assert [one["metric"] for one in asked] == ["rubric/mean_right/right"]
+
+
+def test_doubtful_criteria_go_to_the_stronger_model(graded):
+    unsure = [{"token": "MET", "logprob": -1.0}]
+    sure = [{"token": "Fine", "logprob": -0.01}]
+    graded.write(
+        "first.jsonl",
+        [
+            {"match": "How is the style?", "reply": "Fine", "logprobs": sure},
+            {"match": "Is polite.", "reply": _met("MET"), "logprobs": unsure},
+        ],
+    )
+    command = ("grade", "rubric.yaml", "essays", "--judge", "scripted/first.jsonl", "--seed", "1")
+    stronger = ("--escalate", "scripted/strict.jsonl", "--escalate-below", "0.9")
+    plan = graded.assay(*command, *stronger, "--plan", "--json").json
+    assert {model["model"]: model["calls"] for model in plan["models"]} == {
+        "scripted/first.jsonl": 4,
+        "scripted/strict.jsonl": 4,
+    }
+    outcome = graded.assay(*command, *stronger, "--json")
+    assert outcome.code == 0, outcome.err
+    assert outcome.json["n_escalated"] == 2
+    assert outcome.json["items"][0]["criteria"]["polite"] == {
+        "label": "UNMET",
+        "pairwise_agreement": None,
+        "escalated": True,
+    }
+    assert "2 of 4 verdicts were escalated" in graded.assay(*command, *stronger).out
+    # the probability of MET is 0.37: below 0.3 it is sure enough
+    assert graded.assay(*command, *stronger[:2], "--escalate-below", "0.3", "--json").json["n_escalated"] == 0
+    lone = graded.assay(*command, "--escalate-below", "0.5")
+    assert lone.code == 2
+    assert "--escalate-below needs --escalate" in lone.err

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from assay.results.estimate import Estimate
     from assay.rubric import EvalResult, JudgeSpec
 
+ESCALATE_BELOW = 0.8
+"""The confidence that a judge needs unless the command says otherwise."""
 MOST_FAILED = 0.05
 """A batch of which a greater share failed has failed as a whole."""
 
@@ -52,6 +54,19 @@ MOST_FAILED = 0.05
     metavar="N",
     help="Ask each judge N times about a criterion, with the options in another order each time.",
 )
+@click.option(
+    "--escalate",
+    "stronger",
+    multiple=True,
+    metavar="MODEL[:WEIGHT]",
+    help="A stronger model that decides the criteria of which the judges are unsure; may be repeated for a panel.",
+)
+@click.option(
+    "--escalate-below",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help=f"The confidence below which a criterion is escalated.  [default: {ESCALATE_BELOW}]",
+)
 @click.option("--max-concurrency", type=click.IntRange(min=1), metavar="N", help="At most N calls in flight a model.")
 @click.option("--fresh", is_flag=True, help="Ask anew instead of using votes that are there.")
 @click.option("--plan", "only_plan", is_flag=True, help="Only say what grading would ask and cost; needs no key.")
@@ -64,6 +79,8 @@ def command(
     submissions: Path,
     *,
     judges: tuple[str, ...],
+    stronger: tuple[str, ...],
+    escalate_below: float | None,
     column: str | None,
     prompt: str | None,
     as_json: bool,
@@ -80,12 +97,21 @@ def command(
       assay grade rubric.yaml essays/ --judge openai/gpt-5-mini --plan
       assay grade rubric.yaml essays/ --judge openai/gpt-5-mini
       assay grade rubric.yaml answers.csv --column answer --judge openai/gpt-5-mini:2 --judge ollama/qwen3
+      assay grade rubric.yaml essays/ --judge ollama/qwen3 --repeats 3 --escalate openai/gpt-5 --escalate-below 0.9
     """
     from assay.cli.progress import watch
+    from assay.errors import SpecError
     from assay.grading.submissions import read_submissions
     from assay.report.grade import grade_document, grade_table
-    from assay.rubric import CriterionGrader, EvalConfig, EvalRunner, Rubric, RubricWarning
+    from assay.rubric import CriterionGrader, EscalationConfig, EvalConfig, EvalRunner, Rubric, RubricWarning
 
+    if escalate_below is not None and not stronger:
+        raise SpecError("--escalate-below needs --escalate, which names the stronger model")
+    every = panel_of((*judges, *stronger))
+    panel, escalation = every[: len(judges)], None
+    if stronger:
+        threshold = ESCALATE_BELOW if escalate_below is None else escalate_below
+        escalation = EscalationConfig(every[len(judges) :], threshold)
     loaded = Rubric.from_file(rubric)
     dataset = read_submissions(submissions, loaded, column=column)
     dataset.prompt = prompt if prompt is not None else dataset.prompt
@@ -99,7 +125,7 @@ def command(
     )
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always", RubricWarning)
-        grader = CriterionGrader(judges=panel_of(judges), planned=only_plan, **given)
+        grader = CriterionGrader(judges=panel, escalation=escalation, planned=only_plan, **given)
         if only_plan:
             _print_plan(EvalRunner(dataset, grader, config).plan_sync(), as_json=as_json)
             return 0

@@ -220,5 +220,10 @@ def _votes(report: Mapping[str, Any]) -> list[dict[str, Any]]:
         ]
     kept = ("judge_id", "verdict", "selected_index", "selected_label", "value", "na", "weight", "reason", "error")
     return [
-        {name: vote[name] for name in kept if vote.get(name) is not None} for vote in cast if isinstance(vote, dict)
+        {
+            **{name: vote[name] for name in kept if vote.get(name) is not None},
+            **({"superseded": True} if vote.get("superseded") is True else {}),
+        }
+        for vote in cast
+        if isinstance(vote, dict)
     ]

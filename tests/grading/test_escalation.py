@@ -233,3 +233,39 @@ def test_escalation_needs_judges_with_names_of_their_own(first, strong):
     specs = [JudgeSpec(LLMConfig(strong), "judge")]
     with pytest.raises(SpecError, match='two judges with the id "judge"'):
         CriterionGrader(llm_config=LLMConfig(first), escalation=EscalationConfig(specs, 0.8))
+
+
+def test_logprobs_of_a_provider_are_the_confidence_and_are_kept_with_the_reply(loopback, strong, choose):
+    loopback.configure(logprobs=True, reject_schema="all", text="A")
+    config = LLMConfig("openai/m", api_key="sk-1", api_base=loopback.url, extra_params={"logprobs": True})
+    strong._answer = lambda text: choose(text, "Good")
+    options = [CriterionOption(label="Bad", value=0.0), CriterionOption(label="Good", value=1.0)]
+    dataset = RubricDataset(rubric=Rubric([Criterion(name="style", requirement="How is it?", options=options)]))
+    dataset.add_item("Hello.", "a")
+
+    def graded(threshold):
+        escalation = EscalationConfig(LLMConfig(strong), threshold)
+        grader = CriterionGrader(llm_config=config, escalation=escalation, shuffle_options=False)
+        return evaluate_sync(dataset, grader).item_results[0].report.report[0]
+
+    kept = graded(0.6)
+    assert kept.confidence == pytest.approx(math.exp(-0.5))
+    assert (kept.label, kept.escalated) == ("Bad", False)
+    arrived = loopback.stats()["arrived"]
+    doubtful = graded(0.7)
+    assert (doubtful.label, doubtful.escalated) == ("Good", True)
+    assert loopback.stats()["arrived"] == arrived, "the first judge's reply and its logprobs come from the store"
+
+
+def test_after_an_outage_of_the_panel_only_the_panel_is_asked_again(first, strong):
+    dataset = RubricDataset(rubric=RUBRIC)
+    dataset.add_item("Hello.", "a")
+    works = strong._answer
+    strong._answer = lambda text: RuntimeError("down")
+    lost = evaluate_sync(dataset, cascade(first, strong))
+    assert lost.failed_items == 1
+    assert "no judge could be asked about short" in lost.errors[0][1]
+    strong._answer = works
+    again = evaluate_sync(dataset, cascade(first, strong))
+    assert again.get_scores() == [0.5]
+    assert (len(first.questions), len(strong.questions)) == (2, 2)

@@ -128,6 +128,7 @@ def test_the_usual_sweep_has_51_thresholds_and_a_lower_one_never_escalates_more(
     assert len(curve.points) == 51
     rates = [point.escalation_rate for point in curve.points]
     assert rates == sorted(rates)
+    assert (curve.best().threshold, curve.best(max_escalation_rate=0.5).threshold) == (0.72, 0.56)
     # above every confidence up to .60 and at most .70: items 4, 5 and 6 are escalated
     assert next(point for point in curve.points if point.threshold == 0.62).escalation_rate == 3 / 6
 

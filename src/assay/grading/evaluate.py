@@ -58,8 +58,7 @@ class EvalRunner:
         self._kind = kind
         self._listener = _told if self._config.show_progress and listener is silent else listener
         self._settings = grader.settings.for_dataset(dataset)
-        for rubric in self._settings.rubrics:
-            grader.check(rubric)
+        grader.check_rubrics(self._settings.rubrics)
 
     async def run(self) -> EvalResult:
         """Grade every item that is not graded yet."""

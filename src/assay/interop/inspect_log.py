@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from assay.errors import SpecError
 from assay.interop.imported_run import metric_name
 from assay.interop.imported_values import (
     Imported,
@@ -226,6 +227,8 @@ def _read(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
         if info.compress_type != ZSTD:
             return archive.read(info)
         return _zstd(_raw(path, info), info.file_size)
+    except SpecError:
+        raise
     except (zipfile.BadZipFile, OSError, ValueError, struct.error) as error:
         raise wrong(path, f"{info.filename} cannot be read: {error}") from error
 

@@ -1,6 +1,6 @@
 """The path under which graders are imported."""
 
 from assay.grading.config import JudgeSpec
-from assay.grading.grader import CriterionGrader
+from assay.grading.grader import CriterionGrader, Grader
 
-__all__ = ["CriterionGrader", "JudgeSpec"]
+__all__ = ["CriterionGrader", "Grader", "JudgeSpec"]

@@ -339,7 +339,7 @@ def test_a_source_without_a_type_is_offered_only_what_works(project):
     offered = said.partition('missing field "type" in the dataset source; known: ')[2].partition(" 5 |")[0]
     types = [word.strip(",") for word in offered.split() if word.strip(",").replace("_", "").isalpha()]
     assert "local" in types
-    for refused in ("claude_code", "inspect_ai", "langsmith", "phoenix"):
+    for refused in ("claude_code", "langsmith", "phoenix"):
         assert refused not in types
 
 

@@ -31,9 +31,8 @@ from assay.grading.results import EvalResult
 from assay.grading.revision import REVISER, Brief, revise
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.question import fenced
-from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport, mean_of
+from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport, TokenUsage, mean_of
 from assay.judging.rubric import Rubric
-from assay.types import Usage
 
 STUCK = 3
 """Rejections in a row after which another revision is not worth its cost."""
@@ -68,7 +67,7 @@ class _Assessment:
     report: EnsembleEvaluationReport | None = None
     held_out: HeldOutValidationResult | None = None
     problem: str | None = None
-    usage: Usage = field(default_factory=Usage)
+    usage: TokenUsage = field(default_factory=TokenUsage)
     costs: tuple[Decimal | float | None, ...] = ()
 
 
@@ -112,7 +111,7 @@ class Improvement:
             else:
                 assessed = await self._assess(revision.rubric)
                 costs = (*assessed.costs, revision.cost_usd)
-                assessed = replace(assessed, usage=assessed.usage + revision.usage, costs=costs)
+                assessed = replace(assessed, usage=assessed.usage + TokenUsage.of(revision.usage), costs=costs)
                 version = self._iteration(number, revision.rubric, assessed, previous=current)
             iterations.append(version)
             rejected = 0 if version.accepted else rejected + 1
@@ -210,18 +209,18 @@ class Improvement:
         if report is None:
             return replace(validated, quality=validated.agreement)
         issues = [_issue(each) for each in flaws(report)]
-        usage = (report.token_usage or Usage()) + validated.usage
+        usage = (report.token_usage or TokenUsage()) + validated.usage
         costs = (*validated.costs, report.completion_cost)
         return replace(validated, quality=report.score, issues=issues, report=report, usage=usage, costs=costs)
 
     async def _validate(self, rubric: Rubric, data: RubricDataset) -> _Assessment:
         """Grade the validation data by a version: agreement with people, or between judges where nobody labelled it."""
-        items = [replace(item, ground_truth=None, annotators=None, reasons=None) for item in data]
+        items = [replace(item, ground_truth=None, annotators=None, ground_truth_reasons=None) for item in data]
         copy = RubricDataset(data.prompt or self._task, rubric, items, data.name, data.reference_submission)
         # steps of an improvement are kept, so that nothing is paid for twice, and are nobody's latest run
         result = await EvalRunner(copy, self._grader, kind="audit").run()
         self._costs.append(result.total_completion_cost)
-        usage, costs = result.total_token_usage or Usage(), (result.total_completion_cost,)
+        usage, costs = result.total_token_usage or TokenUsage(), (result.total_completion_cost,)
         if not self._labelled:
             agreement, by_name = _between_judges(result, rubric)
             problem = None if agreement is not None else "no item was judged by two judges"
@@ -371,9 +370,9 @@ def _cases(result: EvalResult, data: RubricDataset, rubric: Rubric, unsure: str)
     cases: list[_Case] = []
     for item in result.item_results:
         labels = labels_of(data, item.item_idx)
-        if item.report is None or labels is None:
+        if item.graded is None or labels is None:
             continue
-        for number, (each, label) in enumerate(zip(item.report.report, labels, strict=True)):
+        for number, (each, label) in enumerate(zip(item.graded.criteria, labels, strict=True)):
             if each.error is not None:
                 continue
             criterion = rubric.criteria[number]
@@ -407,7 +406,7 @@ def _accuracy(cases: Sequence[_Case]) -> float | None:
 
 def _between_judges(result: EvalResult, rubric: Rubric) -> tuple[float | None, dict[str, float] | None]:
     """The mean share of pairs of judges that agree, and the same by criterion."""
-    reports = [item.report.report for item in result.item_results if item.report is not None]
+    reports = [item.graded.criteria for item in result.item_results if item.graded is not None]
     by_name = {
         name: mean_of([report[number].pairwise_agreement for report in reports])
         for number, name in enumerate(rubric.names)

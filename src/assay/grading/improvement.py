@@ -10,10 +10,9 @@ from typing import Literal
 from assay.errors import SpecError
 from assay.grading.config import JudgeSpec, LLMConfig
 from assay.grading.dataset import RubricDataset
-from assay.judging.reports import EnsembleEvaluationReport
+from assay.judging.reports import EnsembleEvaluationReport, TokenUsage
 from assay.judging.rubric import Rubric
 from assay.spec.arguments import keywords_named
-from assay.types import Usage
 
 Mode = Literal["standalone", "in_context"]
 Strategy = Literal["meta_rubric", "held_out"]
@@ -51,7 +50,7 @@ class HeldOutValidationResult:
     total_cost: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class IterationResult:
     """One version of the rubric: how good it is, what is wrong with it, and whether it was accepted.
 
@@ -70,12 +69,12 @@ class IterationResult:
     accepted: bool = True
     rejection_reason: str | None = None
     quality_report: EnsembleEvaluationReport | None = None
-    token_usage: Usage | None = None
+    token_usage: TokenUsage | None = None
     completion_cost: float | None = None
     held_out_diagnostics: HeldOutValidationResult | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ImprovementResult:
     """All versions of a rubric; `final_rubric` is the last accepted one, `best_rubric` the best of the accepted ones.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
 
@@ -30,7 +29,7 @@ def get_in_context_meta_rubric() -> Rubric:
     alone, task = _read("standalone"), _read("task")
     shift = len(alone)
     later = [Section(name=s.name, start=s.start + shift, stop=s.stop + shift) for s in task.sections]
-    return replace(alone, criteria=(*alone.criteria, *task.criteria), sections=(*alone.sections, *later))
+    return Rubric([*alone.criteria, *task.criteria], alone.guidelines, sections=[*alone.sections, *later])
 
 
 @lru_cache
@@ -67,13 +66,13 @@ async def grade_rubric(
     panel = [JudgeSpec(judge, ONE_JUDGE)] if isinstance(judge, LLMConfig) else judge
     # no criterion has options, so that no order is drawn: any seed gives the same questions
     grader = CriterionGrader(judges=panel, seed=0)
-    return await meta.grade(written(rubric), grader, task_prompt)
+    return await grader.grade(written(rubric), meta, task_prompt)
 
 
 def flaws(report: EnsembleEvaluationReport) -> list[EnsembleCriterionReport]:
     """The criteria by which a rubric lost something: merits that it lacks, and faults that it has."""
     lost: list[EnsembleCriterionReport] = []
-    for each in report.report or ():
+    for each in report.criteria:
         value = value_of(each.criterion, each.verdict) if each.error is None else None
         if value is not None and (value > 0 if each.criterion.weight < 0 else value < 1):
             lost.append(each)

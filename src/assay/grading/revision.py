@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -94,7 +94,7 @@ def read_revision(text: str, before: Rubric, *, labelled: bool) -> Reading[Rubri
         _require_fit(revised, before)
     sections = before.sections if len(revised) == len(before) else ()
     return Reading(
-        value=replace(before, criteria=revised.criteria, sections=sections),
+        value=Rubric(revised.criteria, before.guidelines, sections=sections),
         written=text,
         reasoning=str(field_of(objects[-1], "changes") or "") or None,
     )

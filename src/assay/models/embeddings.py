@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from assay.models.dialect import EndpointQuirks, count, error_message, malformed, read_json
+from assay.models.dialect import EndpointQuirks, billed, error_message, malformed, read_json
 from assay.models.transport import Answer, status_error
 from assay.types import Reply, Request, Usage, content_text
 
@@ -33,11 +33,12 @@ class Embeddings:
             raise malformed(error_message(document, b"") or "the answer has no data[0].embedding") from None
         if not is_vector(vector):
             raise malformed("data[0].embedding is not a list of finite numbers")
-        usage = document.get("usage") or {}
-        tokens = count(usage, "prompt_tokens") if isinstance(usage, dict) else 0
+        stated = document.get("usage")
+        usage = billed({**stated, "none": 0}, ("prompt_tokens",), ("none",)) if isinstance(stated, dict) else None
         return Reply(
             text=orjson.dumps(vector).decode(),
-            usage=Usage(prompt_tokens=tokens),
+            usage=usage or Usage(),
+            usage_missing=usage is None,
             finish_reason="stop",
             latency_s=answer.latency_s,
         )

@@ -144,6 +144,7 @@ def _custom(
         headers=_headers(config, dialect),
         timeouts=_timeouts(file),
         tls=tls_context(url, config.tls_context, environment, folder=loaded.document.path.parent),
+        most_bytes=file.max_reply_mb << 20,
     )
     transport = Transport(endpoint)
     hidden = [value for name, value in config.custom_headers.items() if name not in loaded.plain_headers]

@@ -13,7 +13,7 @@ import orjson
 from assay.errors import Place, Problem, SpecError
 from assay.models.client import CallError
 from assay.models.connection import Connection
-from assay.models.dialect import count
+from assay.models.dialect import billed
 from assay.models.price import FREE
 from assay.spec.nearest import nearest
 from assay.types import Failure, Reply, Request, Usage, content_text
@@ -139,7 +139,8 @@ def _reply_text(reply: Any) -> str | None:
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
-    return Usage(prompt_tokens=count(usage, "prompt_tokens"), completion_tokens=count(usage, "completion_tokens"))
+    stated = {"prompt_tokens": 0, "completion_tokens": 0, **usage}
+    return billed(stated, ("prompt_tokens",), ("completion_tokens",)) or Usage()
 
 
 def _last_text(request: Request) -> str:

@@ -21,7 +21,7 @@ def quality_table(report: EnsembleEvaluationReport, title: str) -> RenderableTyp
     for name in ("criterion", "weight", "verdict"):
         table.add_column(name, no_wrap=True)
     table.add_column("reason", overflow="fold")
-    for each in report.report or ():
+    for each in report.criteria:
         criterion = each.criterion
         met = each.label == "MET"
         style = (

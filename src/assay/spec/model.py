@@ -67,6 +67,7 @@ class ModelFile(Settings):
     sampling: SamplingSpec | None = None
     prices: PriceSettings | None = None
     timeout: Seconds | TimeoutSettings | None = None
+    max_reply_mb: int = Field(default=64, ge=1, le=4096)
 
 
 class AdapterReference(Settings):

@@ -122,7 +122,7 @@ def ks_test(sample1: npt.ArrayLike, sample2: npt.ArrayLike | None = None) -> KST
     from scipy import stats
 
     if second is None:
-        result = stats.kstest(first, "norm", args=(first.mean(), first.std(ddof=1)))
+        result = stats.kstest(first, "norm", args=(first.mean(), first.std()))
     else:
         result = stats.ks_2samp(first, second)
     p_value = float(result.pvalue)

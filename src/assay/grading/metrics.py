@@ -336,7 +336,7 @@ class _Measure:
             "false_positive": int((said_gone & ~true_gone).sum()),
             "false_negative": int((~said_gone & true_gone).sum()),
         }
-        return numbers, bool(chosen)
+        return numbers, any(criterion.is_binary is binary_only for _, criterion, _ in self.compared.criteria)
 
     def _abstained(self, votes: Votes) -> bool:
         return bool((votes.truth == -1).any() or (votes.raters()[PANEL] == -1).any())

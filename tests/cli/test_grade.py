@@ -192,3 +192,17 @@ def test_a_graded_run_has_a_mean_of_each_criterion_and_none_where_nobody_could_a
     assert set(compared[0]["criteria"]) == {"right", "How clear?"}
     asked = project.assay("compare", "a", "b", "--metric", "right", "--json").json["comparisons"]
     assert [one["metric"] for one in asked] == ["rubric/mean_right/right"]
+
+
+def test_items_that_every_judge_abstained_from_have_failed_and_keep_their_votes(graded):
+    graded.write("polite.yaml", "- {name: polite, requirement: Is polite.}")
+    graded.write(
+        "unsure.jsonl", [{"match": "evening", "reply": _met("CANNOT_ASSESS")}, {"match": "", "reply": _met("MET")}]
+    )
+    outcome = graded.assay("grade", "polite.yaml", "essays", "--judge", "scripted/unsure.jsonl", "--json")
+    assert outcome.code == 3
+    assert "1 of 2 items failed: abstained: no criterion was assessed" in outcome.err
+    assert re.search(r"`assay samples \S+` shows them", outcome.err)
+    assert (outcome.json["n_failed"], outcome.json["score"]["n"]) == (1, 1)
+    item = outcome.json["items"][1]
+    assert (item["score"], item["criteria"]["polite"]["label"]) == (None, "CANNOT_ASSESS")

@@ -225,3 +225,17 @@ def test_doubtful_criteria_go_to_the_stronger_model(graded):
     lone = graded.assay(*command, "--escalate-below", "0.5")
     assert lone.code == 2
     assert "--escalate-below needs --escalate" in lone.err
+
+
+def test_items_that_every_judge_abstained_from_have_failed_and_keep_their_votes(graded):
+    graded.write("polite.yaml", "- {name: polite, requirement: Is polite.}")
+    graded.write(
+        "unsure.jsonl", [{"match": "evening", "reply": _met("CANNOT_ASSESS")}, {"match": "", "reply": _met("MET")}]
+    )
+    outcome = graded.assay("grade", "polite.yaml", "essays", "--judge", "scripted/unsure.jsonl", "--json")
+    assert outcome.code == 3
+    assert "1 of 2 items failed: abstained: no criterion was assessed" in outcome.err
+    assert re.search(r"`assay samples \S+` shows them", outcome.err)
+    assert (outcome.json["n_failed"], outcome.json["score"]["n"]) == (1, 1)
+    item = outcome.json["items"][1]
+    assert (item["score"], item["criteria"]["polite"]["label"]) == (None, "CANNOT_ASSESS")

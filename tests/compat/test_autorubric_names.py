@@ -9,6 +9,9 @@ import dataclasses
 import enum
 import inspect
 import json
+import re
+import subprocess
+import sys
 import typing
 from importlib import import_module
 from pathlib import Path
@@ -138,3 +141,32 @@ def test_a_name_can_be_imported_from_its_other_modules(module, name):
     if name in ABSENT:
         return
     assert hasattr(import_module(module), name)
+
+
+PROGRAM = Path(__file__).parent / "autorubric_program.py"
+
+
+def test_a_program_in_these_names_runs(loopback, tmp_path):
+    command = [sys.executable, str(PROGRAM), loopback.url]
+    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.strip() == "all checks passed"
+
+
+def test_the_program_uses_every_name():
+    body = PROGRAM.read_text().partition("MET, UNMET, UNSURE")[2]
+    unused = {name for _, name, _ in NAMES if name not in ABSENT and not re.search(rf"\b{name}\b", body)}
+    assert unused == set()
+
+
+def test_the_documentation_lists_every_name():
+    page = (Path(__file__).parents[2] / "docs" / "from-autorubric.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| (\S+) \| (same|better|absent) \| ?(.*?) ?\|$", page, re.MULTILINE)
+    listed = {(name, module): (how, words) for name, module, how, words in rows}
+    assert len(listed) == len(rows)
+    assert set(listed) == {(name, module.removeprefix("assay.rubric").lstrip(".") or "—") for module, name, _ in NAMES}
+    assert {name for (name, _), (how, _) in listed.items() if how == "absent"} == ABSENT
+    assert all(bool(words) == (how != "same") for how, words in listed.values())
+    counts = [sum(how == wanted for how, _ in listed.values()) for wanted in ("same", "better", "absent")]
+    told = "{} names are the same, {} are the same and better, {} is absent.".format(*counts)
+    assert told in page

@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 from pydantic import ValidationError
 
-from assay.errors import SpecError
 from assay.scorers.rubric import KIND, RubricScorer, judge_by_rubric
 from assay.types import Failure, Reply, Score
 
@@ -238,7 +237,7 @@ def test_judges_of_one_model_are_told_apart():
     assert [judge.replica for judge in settings.panel] == [0, 1]
     with pytest.raises(ValidationError, match='two judges with the id "a"'):
         _settings(judges=[{"model_key": "a"}, {"model_key": "a"}])
-    with pytest.raises(SpecError, match="has no criteria"):
+    with pytest.raises(ValueError, match="has no criteria"):
         _settings(rubric=[])
     assert KIND.asks_model
     assert _settings().content_digest() != _settings(rubric="[{requirement: Other.}]").content_digest()

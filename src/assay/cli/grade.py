@@ -162,9 +162,11 @@ def _verdict(result: EvalResult) -> int:
     if not result.failed_items:
         return 0
     (_, reason), *_ = result.errors
+    # an item that every judge abstained from has its votes, and is not among the samples that failed
+    only = "" if all(each.graded is not None for each in result.filter_failed()) else " --failed"
     click.echo(
         f"{result.failed_items:,} of {result.total_items:,} items failed: {shown(reason)}\n"
-        f"`assay samples {result.run} --failed` shows them",
+        f"`assay samples {result.run}{only}` shows them",
         err=True,
     )
     return 3 if result.failed_items > MOST_FAILED * result.total_items else 0

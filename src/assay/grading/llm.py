@@ -117,8 +117,10 @@ class LLMClient:
         return GenerateResult(text, reply.reasoning, reply, usage, None if cost is None else float(cost), parsed)
 
     def _path(self, request: Request, config: LLMConfig) -> Path:
-        settings = [repr(config.endpoint), repr(config.extra_params), repr(request.sampling)]
-        content = json.dumps([list(request.messages), request.schema, settings], sort_keys=True, default=str)
+        endpoint = [str(config.model), config.api_base, dict(config.extra_headers), dict(config.extra_params)]
+        content = json.dumps(
+            [list(request.messages), request.schema, endpoint, repr(request.sampling)], sort_keys=True, default=str
+        )
         return self._folder / f"{hashlib.sha256(content.encode()).hexdigest()}.json"
 
     def _kept(self, path: Path) -> dict[str, Any] | None:

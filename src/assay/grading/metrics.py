@@ -317,7 +317,13 @@ class _Measure:
         )
 
     def _abstentions(self, *, binary_only: bool) -> tuple[dict[str, Any], bool]:
-        chosen = [votes for _, criterion, votes in self.compared.criteria if criterion.is_binary is binary_only]
+        chosen = [
+            votes
+            for _, criterion, votes in self.compared.criteria
+            if criterion.is_binary is binary_only
+            # an option that nobody could and nobody did choose says nothing
+            if binary_only or criterion.na_index is not None or self._abstained(votes)
+        ]
         truth = np.concatenate([votes.truth for votes in chosen] or [_NONE])
         said = np.concatenate([votes.raters()[PANEL] for votes in chosen] or [_NONE])
         known = (truth != ABSENT) & (said != ABSENT)
@@ -332,7 +338,10 @@ class _Measure:
             "false_positive": int((said_gone & ~true_gone).sum()),
             "false_negative": int((~said_gone & true_gone).sum()),
         }
-        return numbers, bool(chosen)
+        return numbers, any(criterion.is_binary is binary_only for _, criterion, _ in self.compared.criteria)
+
+    def _abstained(self, votes: Votes) -> bool:
+        return bool((votes.truth == -1).any() or (votes.raters()[PANEL] == -1).any())
 
     def cannot_assess_stats(self) -> CannotAssessStats | None:
         """How often verdicts abstain on either side."""

@@ -49,7 +49,7 @@ def test_a_failed_command_leaves_no_assay_folder(project):
         "tasks/live.yaml",
         TASK.replace("key: exact", "key: live").replace(
             "{type: pass_through_solver, trace_column: answer}",
-            "{type: single_turn_solver, input_builder: {type: chat_completion, input_messages: [{role: user, content: hi}]}}",
+            "{type: multi_turn_solver, message_builders: [{type: generate}]}",
         ),
     )
     project.write("broken.yaml", TASK.replace("word }}", "wrod }}"))

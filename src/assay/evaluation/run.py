@@ -155,6 +155,7 @@ class Evaluating:
             repeatability=repeatability(self._store, made) if step.runs > 1 and len(made) > 1 else None,
             repeats=step.repeats_of,
             spending=merged(spent for report in outcome.reports for spent in report.spending),
+            spending_of_all_runs=merged(spent for report in made for spent in report.spending),
         )
 
 

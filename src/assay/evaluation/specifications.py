@@ -189,7 +189,7 @@ def _step(
 
 def _model(key: str | None, loaded: LoadedTask, options: Options) -> ModelReference | None:
     """The model of a specification, else the one of the command line; none for a task that asks none."""
-    asks = loaded.solver is not None and loaded.solver.kind.asks_model
+    asks = loaded.solver is not None and loaded.solver.needs_model
     return (key if key is not None else options.model) if asks else None
 
 

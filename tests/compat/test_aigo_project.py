@@ -46,8 +46,9 @@ def test_a_task_is_the_first_command(aigo):
 
 @pytest.fixture
 def everything(aigo):
-    shown = aigo("run", "run.yaml", "--allow-code", "--gate", "--json")
+    shown = aigo("run", "run.yaml", "--allow-code", "--gate", "--json", "--max-failures", "0.5")
     assert shown.code == 0, shown.err + shown.out
+    assert shown.err.count("note: ") == 2, shown.err  # an unused field, and a column that collides
     return {result["specification"]: result for result in shown.json["results"]} | {"": shown.json}
 
 
@@ -58,10 +59,11 @@ def value(result, scorer=0, metric=0, name=None):
 
 def test_a_run_file_is_the_first_command(everything):
     keys = ["quiz", "quiz_north", "capital", "radio", "recited", "log_review", "resumed", "sailing", "side_by_side"]
-    keys += ["review_of_quiz", "papers", "again"]
+    keys += ["review_of_quiz", "logged", "papers", "again"]
     assert [result["specification"] for result in everything[""]["results"]] == keys
     assert [verdict["passed"] for verdict in everything[""]["policies"]] == [True, True]
-    assert all(result["n_failed"] == 0 for result in everything[""]["results"])
+    failed = {result["specification"]: result["n_failed"] for result in everything[""]["results"]}
+    assert {key for key, n in failed.items() if n} == {"logged"}
 
 
 def test_every_feature_does_what_its_file_says(everything):
@@ -177,3 +179,37 @@ def test_a_problem_that_several_files_meet_is_counted_once(aigo, project):
     assert shown.code == 2
     assert shown.out.count('there is no file "harbour.csv" in datasets; did you mean "harbours.csv"?') == 1
     assert shown.out.splitlines()[-1].startswith("1 problem in ")
+
+
+def test_a_log_that_is_there_is_the_result(everything, aigo):
+    logged = everything["logged"]
+    assert (logged["n_samples"], logged["n_failed"]) == (3, 1)
+    assert value(logged) == 0.5
+    rows = aigo("samples", logged["run"], "--json").lines
+    assert [row["output"] for row in rows] == ["A", "C", None]
+    assert "Timeout: no answer in time" in rows[2]["failures"][0]["detail"]
+
+
+def test_a_log_that_is_not_there_is_noted_and_the_task_is_run(aigo, project):
+    (project.folder / "logs" / "quiz.json").unlink()
+    shown = aigo("run", "run.yaml", "--allow-code", "--json")
+    assert shown.code == 0, shown.err
+    assert 'there is no log "logs/quiz.json": the task is run' in shown.err
+    (logged,) = [result for result in shown.json["results"] if result["specification"] == "logged"]
+    assert logged["n_failed"] == 0
+
+
+def test_the_cost_of_repeated_runs_is_their_sum(aigo, project):
+    for name in ("pilot", "parrot"):
+        model = project.folder / "models" / f"{name}.yaml"
+        model.write_text(model.read_text() + "prices: {input_per_million: 1, output_per_million: 1}\n")
+    shown = aigo("run", "run.yaml", "--allow-code", "--json", "--max-failures", "0.5")
+    results = {result["specification"]: result for result in shown.json["results"]}
+    calls = {
+        key: sum(spent["n_calls"] for spent in result["spending"])
+        for key, result in results.items()
+        if "spending" in result
+    }
+    assert calls["capital"] == 2 * 2 * 3  # two runs of two trials of three samples
+    assert calls["again"] == 2 * calls["quiz"]
+    assert results["again"]["cost_usd"] == pytest.approx(2 * results["quiz"]["cost_usd"])

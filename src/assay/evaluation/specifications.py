@@ -329,13 +329,18 @@ def _repeated(
         key = f"{specification.key}_{step.key}" if several else specification.key
         # the name that the person gave stands before the slash
         name = None if step.options.name is None else f"{step.options.name.removesuffix(step.key)}{key}"
+        options = replace(step.options, name=name, specification=key)
+        limit, subsampling = settings.num_samples or options.limit, settings.subsampling or options.subsampling
+        # other samples than those of the first run cannot be compared with it: all runs are its own then
+        is_same = (limit, subsampling) == (options.limit, options.subsampling)
         again = replace(
             step,
             key=key,
             specification=specification,
-            options=replace(step.options, name=name, specification=key),
+            options=replace(options, limit=limit, subsampling=subsampling),
             runs=settings.repeatability_config.num_runs,
-            repeats_of=step.key,
+            repeats_of=step.key if is_same else None,
+            log=None,
         )
         repeated.append(again)
     return repeated, problems

@@ -205,7 +205,11 @@ class SolverTrace:
     def __init__(
         self, items: Iterable[Any] = (), *, trace: Any = None, raw_outputs: Iterable[Any] = (), **_unused: Any
     ) -> None:
-        self.items = [item(each) for each in (items if trace is None else trace)]
+        written = items if trace is None else trace
+        if isinstance(written, Mapping):
+            # the object that AI GO! writes around the items
+            written = written["items"]
+        self.items = [item(each) for each in written]
         self.raw_outputs = list(raw_outputs)
 
     @classmethod

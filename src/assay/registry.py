@@ -345,8 +345,9 @@ class LazyKinds(Sequence[K]):
         self.modules = dict(modules)
 
     def load(self, name: str) -> K:
-        """The kind of that name: its module's KIND."""
-        kind: K = import_module(self.modules[name]).KIND
+        """The kind of that name: its module's KIND, or what its module calls it after a colon."""
+        module, _, attribute = self.modules[name].partition(":")
+        kind: K = getattr(import_module(module), attribute or "KIND")
         return kind
 
     @overload

@@ -314,13 +314,16 @@ class Request:
 class Reply:
     """What a model said. `items` holds the reply as it joins the conversation.
 
-    A reply without content has text None; a refusal says why. One that was paid for before is `cached`.
+    A reply without content has text None; a refusal says why. One that was paid for before is `cached`. Where the
+    endpoint does not say what it bills, or says something that cannot be, the usage is the most that was possible and
+    `usage_missing` is set.
     """
 
     text: str | None
     refusal: str | None = None
     items: tuple[Item, ...] = ()
     usage: Usage = Usage()
+    usage_missing: bool = False
     finish_reason: str | None = None
     reasoning: str | None = None
     logprobs: Any = None
@@ -419,14 +422,24 @@ class ScoreColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """What one model cost a run for one purpose; `cost_usd` is None when a price was unknown."""
+    """What one model cost a run for one purpose; `cost_usd` is None when a price was unknown.
+
+    `n_usage_missing` replies did not say what they cost and are charged with the most that was possible.
+    """
 
     model: str
     purpose: CallPurpose
     n_calls: int
     usage: Usage
     cost_usd: Decimal | None
+    n_usage_missing: int = 0
 
     def __add__(self, other: Spending) -> Spending:
         cost = None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd
-        return replace(self, n_calls=self.n_calls + other.n_calls, usage=self.usage + other.usage, cost_usd=cost)
+        return replace(
+            self,
+            n_calls=self.n_calls + other.n_calls,
+            usage=self.usage + other.usage,
+            cost_usd=cost,
+            n_usage_missing=self.n_usage_missing + other.n_usage_missing,
+        )

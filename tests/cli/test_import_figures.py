@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.interop import inspect_log
+from assay.datasets import inspect_file
 
 FIXTURES = Path(__file__).parents[1] / "import_fixtures"
 
@@ -27,7 +27,7 @@ def inspect_summary(path):
     if path.suffix == ".json":
         return json.loads(path.read_bytes())["results"]["scores"]
     with zipfile.ZipFile(path) as archive:
-        return json.loads(inspect_log._read(path, archive, archive.getinfo("header.json")))["results"]["scores"]
+        return json.loads(inspect_file._read(path, archive, archive.getinfo("header.json")))["results"]["scores"]
 
 
 INSPECT = sorted((FIXTURES / "inspect").iterdir())

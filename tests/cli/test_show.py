@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import assay
@@ -83,3 +85,83 @@ def test_a_run_can_be_cited(cli, recorded):
     ):
         assert words in said.out, said.out
     assert cli("show", "--cite", "--json").code == 2
+
+
+def test_an_imported_run_is_cited_as_such(cli, recorded):
+    recorded.write("answers.csv", "id,output,correct\n1,a,1\n2,b,0\n3,c,1\n")
+    cli("import", "answers.csv", "--output", "output", "--score", "correct", "--model", "elsewhere/large")
+    said = cli("show", "--cite").out
+    assert (
+        'Results of elsewhere/large on 3 samples of the task "answers" were imported from answers.csv (SHA-256 ' in said
+    )
+    assert "seed" not in said, "nothing was drawn here"
+    assert "Accuracy: 0.667 (95% CI 0.208 to 0.939, wilson, n = 3)." in said
+    assert said.endswith("UTC, no model calls.\n")
+
+
+TRIALS = """
+key: t
+display_name: T
+definition:
+  dataset: {source: {type: local, file_path: rows.jsonl}}
+  solver:
+    type: single_turn_solver
+    input_builder: {type: chat_completion, input_messages: [{role: user, content: "{{ sample.q }}"}]}
+  trials: {num_trials: 3}
+  scorers:
+    - type: string_equals
+      ground_truth: "{{ sample.answer }}"
+      metrics: [{type: mean, field: is_correct, name: accuracy, cluster_by: "{{ sample.passage }}"}]
+"""
+RUN_FILE = """
+evaluation:
+  key: nightly
+  display_name: Every night
+  task_specifications: [{key: first, task_key: t, model_key: scripted/replies.jsonl}]
+"""
+
+
+@pytest.fixture
+def trials(recorded):
+    recorded.write("trials.yaml", TRIALS)
+    recorded.write("rows.jsonl", [{"q": f"q{n}", "answer": "a", "passage": f"p{n // 2}"} for n in range(8)])
+    recorded.write("replies.jsonl", [{"match": "q0", "error": {"status": 400, "message": "no"}}, {"reply": "a"}])
+    return recorded
+
+
+def test_trials_clusters_and_their_failures_are_cited(cli, trials):
+    cli("run", "trials.yaml", "--model", "scripted/replies.jsonl", "--max-failures", "1")
+    said = cli("show", "--cite").out
+    assert ", each answered 3 times, with seed 0 and assay " in said
+    assert "Intervals allow for clusters by sample.passage. " in said
+    assert "n = 7, 4 clusters)." in said
+    assert "1 of 8 samples had failed trials (http 3); failures are not part of these values." in said
+
+
+def test_replies_of_an_earlier_run_are_cited_with_it(cli, trials):
+    trials.write("replies.jsonl", [{"reply": "a"}])
+    cli("run", "trials.yaml", "--model", "scripted/replies.jsonl")
+    before = cli("show", "--json").json["run"]
+    trials.write("trials.yaml", TRIALS.replace("name: accuracy", "name: share"))
+    cli("run", "trials.yaml", "--model", "scripted/replies.jsonl")
+    said = cli("show", "--cite").out
+    assert said.endswith(f"no new model calls: the replies are those of run {before}.\n")
+
+
+def test_the_run_of_an_evaluation_names_it(cli, trials):
+    trials.write("run.yaml", RUN_FILE)
+    ran = cli("run", "run.yaml", "--max-failures", "1")
+    assert ran.code == 0, ran.err
+    assert 'This is "first" of the evaluation "nightly". ' in cli("show", "--cite").out
+
+
+def test_a_run_without_one_successful_call_says_so(cli, live):
+    project = live(2)
+    text = (project.folder / "model.yaml").read_text(encoding="utf-8")
+    # nothing listens on the port of the discard protocol
+    project.write("model.yaml", re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:9", text))
+    cli("run", "task.yaml", "--model", "stub", "-q")
+    said = cli("show", "--cite").out
+    assert "2 samples failed (connection 2); failures are not part of these values." in said
+    assert said.endswith("UTC, no model call succeeded.\n")
+    assert "no model call succeeded" in " ".join(cli("show").out.split())

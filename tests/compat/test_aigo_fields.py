@@ -54,7 +54,7 @@ def test_a_conversation_without_generate_may_ask_another_model(ships):
     assert shown.json["scorers"][0]["metrics"][0]["values"]["accuracy"]["value"] == 0.5
 
 
-@pytest.mark.parametrize("calls", ["{{ ['look'] }}"])
+@pytest.mark.parametrize("calls", ['["look"]', '[{"name": "look", "arguments": {"x": 1}}]', "{{ ['look'] }}"])
 def test_function_calls_may_be_json_text(project, calls):
     log = [
         {

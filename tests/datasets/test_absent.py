@@ -26,5 +26,5 @@ def test_it_is_not_offered_as_a_source_to_choose(project):
     outcome = project.assay("check", "data.yaml")
     said = outcome.out + outcome.err
     assert 'missing field "type"' in said
-    assert "inline_samples, local, url" in " ".join(said.split())
+    assert "inline_samples, inspect_ai, local, url" in " ".join(said.split())
     assert "langsmith" not in said

@@ -78,7 +78,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(project):
     process = project.start("run", "task.yaml")
     wait_for_rows(project, process, 5_000)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "the same command goes on from there" in err
     assert "Traceback" not in err

@@ -303,6 +303,25 @@ def test_a_model_for_a_task_that_asks_none_is_refused(project):
     assert "this would change nothing" in outcome.err
 
 
+def test_a_table_that_is_only_a_header_is_named(project):
+    project.write("data.csv", "question,answer,output\n")
+    project.write("task.yaml", YES_NO.replace("data.jsonl", "data.csv"))
+    for command in ("check", "run"):
+        outcome = project.assay(command, "task.yaml")
+        assert outcome.code == 2
+        assert "the dataset data.csv has no samples" in outcome.out + outcome.err
+
+
+def test_empty_cells_of_a_table_are_missing_truths_and_empty_answers(project):
+    project.write("data.csv", "question,answer,output\nq,,yes\nq,no,\nq,yes,yes\n")
+    project.write("task.yaml", YES_NO.replace("data.jsonl", "data.csv"))
+    outcome = project.assay("run", "task.yaml", "--json", "--max-failures", "1")
+    assert outcome.json["failures"] == {"missing_field": 1}
+    value = outcome.json["scorers"][0]["metrics"][0]["values"]["Accuracy"]
+    assert (value["value"], value["n"]) == (0.5, 2), "an empty reply is an answer, an empty truth is none"
+    assert '"answer" is empty' in project.assay("samples", "--failed", "--json").out.replace("\\", "")
+
+
 @pytest.mark.parametrize("data", ["", "\n"])
 def test_a_dataset_without_samples_is_an_error(project, data):
     project.write("data.jsonl", data)
@@ -310,6 +329,18 @@ def test_a_dataset_without_samples_is_an_error(project, data):
     outcome = project.assay("run", "task.yaml")
     assert outcome.code == 2
     assert "the dataset data.jsonl has no samples" in outcome.err
+
+
+def test_a_source_without_a_type_is_offered_only_what_works(project):
+    project.write("data.jsonl", [{"answer": "a", "output": "a"}])
+    project.write("task.yaml", YES_NO.replace("type: local, ", ""))
+    outcome = project.assay("check", "task.yaml")
+    said = " ".join((outcome.out + outcome.err).split())
+    offered = said.partition('missing field "type" in the dataset source; known: ')[2].partition(" 5 |")[0]
+    types = [word.strip(",") for word in offered.split() if word.strip(",").replace("_", "").isalpha()]
+    assert "local" in types
+    for refused in ("claude_code", "langsmith", "phoenix"):
+        assert refused not in types
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.datasets import inspect_file
 from assay.errors import SpecError
-from assay.interop import inspect_log
 from assay.interop.inspect_log import read_inspect
 from assay.types import Failure
 
@@ -92,7 +92,7 @@ def test_archives_that_are_too_large_or_broken_are_refused(tmp_path, monkeypatch
     path = tmp_path / "log.eval"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("header.json", json.dumps({"eval": {}}))
-    monkeypatch.setattr(inspect_log, "LARGEST_MEMBER", 3)
+    monkeypatch.setattr(inspect_file, "LARGEST_MEMBER", 3)
     with pytest.raises(SpecError, match="is larger than"):
         read_inspect(path)
     monkeypatch.undo()
@@ -137,4 +137,4 @@ def test_a_zstd_log_opens_without_pyarrow_and_a_wrong_one_is_refused(tmp_path):
 )
 def test_bytes_that_are_no_zstd_of_their_size_are_refused(data, size, message):
     with pytest.raises(ValueError, match=message):
-        inspect_log._zstd(data, size)
+        inspect_file._zstd(data, size)

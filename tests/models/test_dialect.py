@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from assay.models.client import CallError
-from assay.models.dialect import EndpointQuirks, count, error_message, parameters, read_json
+from assay.models.dialect import EndpointQuirks, billed, error_message, parameters, read_json
 from assay.models.transport import Answer
-from assay.types import Sampling
+from assay.types import Sampling, Usage
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from assay.types import Sampling
         ([{"error": {"message": "why"}}], b"", "why"),
         ({}, b" plain ", "plain"),
         ([], b"[]", "[]"),
-        (None, b"\xff" + b"x" * 400, "�" + "x" * 299),
+        (None, b"\xff" + b"x" * 20_000, "�" + "x" * 9_999),
     ],
 )
 def test_an_error_is_read_in_the_words_of_the_provider(document, body, said):
@@ -37,6 +37,13 @@ def test_parameters_are_those_that_are_set_and_taken():
     assert parameters(sampling, EndpointQuirks(without=frozenset({"top_p"}))) == {"temperature": 0, "stop": ("x",)}
 
 
+@pytest.mark.parametrize("usage", [None, [], {}, {"b": 3}, {"b": -1, "d": 1}, {"b": True, "d": 1}, {"b": "3", "d": 1}])
+def test_a_usage_that_cannot_be_true_is_missing(usage):
+    assert billed(usage, ("a", "b"), ("d",)) is None
+
+
 def test_the_first_count_that_is_there_counts():
-    assert count({"a": None, "b": 3, "c": 4}, "a", "b", "c") == 3
-    assert count({}, "a") == 0
+    assert billed({"a": None, "b": 3, "c": 4, "d": 5.0}, ("a", "b", "c"), ("d",)) == Usage(
+        prompt_tokens=3, completion_tokens=5
+    )
+    assert billed({"b": 2**64, "d": 0}, ("b",), ("d",)) is None

@@ -100,11 +100,14 @@ def test_a_server_that_asks_for_too_long_a_wait_is_not_waited_for():
 
 @pytest.mark.parametrize(("status", "named"), [(401, True), (403, True), (404, False)])
 def test_a_refused_key_or_model_stops_the_run_and_names_the_variable(status, named):
-    client = Flaky(*[failed(status, retryable=False)] * 5)
+    said = Failure(stage="solve", kind="http", detail=f"HTTP {status}: you have no access to it.")
+    client = Flaky(*[CallError(said, status=status)] * 5)
     with pytest.raises(ModelRejected) as caught:
         run(client, 5, hint="Check OPENAI_API_KEY.")
     assert ("Check OPENAI_API_KEY." in str(caught.value)) is named
+    assert ("Check the name of the model and the address of its endpoint." in str(caught.value)) is (status == 404)
     assert f"HTTP {status}" in str(caught.value)
+    assert ".." not in str(caught.value), "what the provider says may end with a full stop"
     assert client.asked == 1
 
 

@@ -9,8 +9,9 @@ from decimal import Decimal
 import pytest
 
 from assay.models.client import CallError
+from assay.models.limit import most_usage
 from assay.models.price import Prices
-from assay.runner.budget import Budgeted, BudgetReached, SpendingLimit, most_cost
+from assay.runner.budget import Budgeted, BudgetReached, SpendingLimit
 from assay.types import Failure, Reply, Request, Sampling, Usage
 
 PRICES = Prices(input_per_million=Decimal(1), output_per_million=Decimal(2))
@@ -67,12 +68,12 @@ class Model:
 def test_however_many_ask_at_once_the_limit_holds():
     async def scenario():
         model = Model(PRICES)
-        limit = 50 * most_cost(question(), PRICES)
+        limit = 50 * PRICES.cost(most_usage(question()))
         client = Budgeted(model, PRICES, SpendingLimit(limit, spent_usd=Decimal(0)))
         outcomes = await asyncio.gather(*(client.ask(question()) for _ in range(2_000)), return_exceptions=True)
         assert any(isinstance(outcome, BudgetReached) for outcome in outcomes)
         assert any(isinstance(outcome, CallError) for outcome in outcomes)
-        assert limit - most_cost(question(), PRICES) < model.billed <= limit, "close to the limit, never past it"
+        assert limit - PRICES.cost(most_usage(question())) < model.billed <= limit, "close to the limit, never past it"
 
     asyncio.run(scenario())
 
@@ -86,5 +87,5 @@ def test_however_many_ask_at_once_the_limit_holds():
     ],
 )
 def test_the_most_a_call_may_cost_bounds_its_bytes_and_its_reply(text, max_tokens, least):
-    micro = most_cost(question(text, max_tokens), PRICES) * 1_000_000
+    micro = PRICES.cost(most_usage(question(text, max_tokens))) * 1_000_000
     assert least <= micro <= least + 200

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from assay.scorers.function_calls import (
     KIND,
     FunctionCallCoverage,
-    _fits,
     _matched_in_any_order,
     _matched_in_order,
+    call_fits,
     required_calls,
     same_json,
 )
@@ -118,7 +118,7 @@ def test_no_pairing_covers_more_than_the_one_that_is_counted(entries, calls):
     required = required_calls(entries)
     most = in_order = 0
     for pairing in _pairings(required, calls):
-        fitting = [(r, p) for r, p in zip(required, pairing, strict=True) if p is not None and _fits(r, calls[p])]
+        fitting = [(r, p) for r, p in zip(required, pairing, strict=True) if p is not None and call_fits(r, calls[p])]
         places = [p for _, p in fitting]
         most = max(most, len(fitting))
         if places == sorted(places):

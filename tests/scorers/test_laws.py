@@ -36,6 +36,9 @@ EXAMPLES = {
     "function_call_coverage": [
         {"function_calls": ["{{ sample.gt }}"], "mode": mode} for mode in ("any_order", "in_order")
     ],
+    "disallowed_function_calls": [{"function_calls": ["{{ sample.gt }}"]}],
+    "function_call_output_contains": [{"function_name": "A", "pattern": "[{{ sample.gt }}]"}],
+    "function_call_output_not_contains": [{"function_name": "A", "pattern": "{{ sample.gt }}"}],
     "python": [
         {
             "compute_scores_snippet": f"{head} return {{'n': len(sample['gt']), 'same': sample['gt'] == 'A'}}",

@@ -33,7 +33,6 @@ def test_a_small_model_file_is_a_custom_connection_for_chat(project):
         (URL, "rate_limt: 5", ['unknown field "rate_limt"', 'did you mean "rate_limit"', "mine.yaml:3:1"]),
         (URL, "rate_limit: 0", ["rate_limit: expected", "mine.yaml:3:13"]),
         (URL, "rate_limit: '5'", ["rate_limit: expected"]),
-        (URL, "task: embeddings", ["not available in this version", "mine.yaml:3:7"]),
         (URL, "task: chat", ["task: expected"]),
         (URL, "sampling: {temprature: 1}", ['did you mean "temperature"']),
         (URL, "sampling: {temperature: -1}", ["temperature: expected"]),

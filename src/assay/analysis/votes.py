@@ -13,7 +13,7 @@ import numpy as np
 from assay.analysis.agreement import CORRELATIONS
 from assay.analysis.scale import ABSENT, Scale, ScaleKind, Votes, agreed_truth
 from assay.errors import Problem, SpecError
-from assay.interop.table_file import Refused, read_table
+from assay.interop.table_file import Refused, read_table, read_texts
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.option_key import option_key
 from assay.judging.outcome import value_names
@@ -193,16 +193,29 @@ def _each(path: Path, wanted: Sequence[str], take: Callable[[Mapping[str, Any]],
 def ballots_from_table(path: Path, truth: str | None = None) -> list[Ballot]:
     """Ballots from the columns item, judge, label and, if wanted, criterion; `truth` is the judge who is right."""
     found: dict[str, Ballot] = {}
-
-    def take(row: Mapping[str, Any]) -> None:
-        item, judge = _needed(row, "item"), _needed(row, "judge")
-        name = _text(row.get("criterion")) or ONLY
-        ballot = found.setdefault(name, Ballot(name))
+    refused = Refused(path)
+    # Votes are many, names few: each name is stripped, and each ballot looked up, once.
+    items: dict[str, str] = {}
+    ballots: dict[tuple[str, str], tuple[Ballot, Said]] = {}
+    for number, (raw_item, raw_judge, label, criterion) in enumerate(
+        read_texts(path, ("item", "judge", "label"), ("criterion",)), start=1
+    ):
+        item, judge = items.get(raw_item) or items.setdefault(raw_item, raw_item.strip()), raw_judge.strip()
+        if not item or not judge:
+            refused.add(number, f'there is no "{"judge" if item else "item"}"')
+            continue
+        if (criterion, judge) not in ballots:
+            name = criterion.strip() or ONLY
+            ballot = found.setdefault(name, Ballot(name))
+            said = ballot.truth if judge == truth else ballot.judges.setdefault(judge, {})
+            ballots[criterion, judge] = ballot, said
+        ballot, said = ballots[criterion, judge]
         ballot.rows[item] = item
-        said = ballot.truth if judge == truth else ballot.judges.setdefault(judge, {})
-        _once(said, item, _text(row["label"]), f'the vote of "{judge}" on "{name}" of item {item}')
-
-    _each(path, ("item", "judge", "label"), take)
+        if item in said:
+            refused.add(number, f'the vote of "{judge}" on "{ballot.name}" of item {item} comes twice')
+        else:
+            said[item] = label.strip() or None
+    refused.check()
     if truth is not None and not any(ballot.truth for ballot in found.values()):
         judges = list(dict.fromkeys(judge for ballot in found.values() for judge in ballot.judges))
         raise SpecError(Problem(message=f'no judge is called "{truth}"', suggestion=nearest(truth, judges)))

@@ -28,9 +28,13 @@ PROBES: tuple[ProbeName, ...] = ("position", "noise", "verbosity", "injection")
     help="A model to audit; may be repeated. Default: the judges of the task.",
 )
 @click.option("--submissions", type=FILE, metavar="PATH", help="The texts for a rubric: a folder, CSV, JSONL, dataset.")
-@click.option("--column", metavar="NAME", help="The column of a table that holds the texts.")
+@click.option(
+    "--column", metavar="NAME", help="The column that holds the texts, in a table or in the samples of a task."
+)
 @click.option("--prompt", metavar="TEXT", help="What the texts answer; shown to the judges.")
-@click.option("--scorer", metavar="KEY", help="The rubric scorer of the task, where it has several.")
+@click.option(
+    "--scorer", metavar="KEY", help="The scorer of the task whose judges are audited, where several have judges."
+)
 @click.option("--run", metavar="RUN", help="Take the answers of this run of the task (default: its latest).")
 @click.option(
     "--limit", type=click.IntRange(min=1), default=200, show_default=True, metavar="N", help="The first N texts."
@@ -73,7 +77,8 @@ PROBES: tuple[ProbeName, ...] = ("position", "noise", "verbosity", "injection")
 def command(target: Path, *, judges: tuple[str, ...], as_json: bool, quiet: bool, **given: Any) -> int:
     """Find out whether a judge can be trusted: does anything change its verdicts that should not?
 
-    TARGET is a rubric with --submissions, or a task with a rubric scorer. Each judge sees every text as it is, once
+    TARGET is a rubric with --submissions, or a task with a scorer that asks judges: rubric,
+    model_as_a_judge_classifier or model_as_a_judge_scorer. Each judge sees every text as it is, once
     more, padded with empty words, with a request for a good grade in it, and with the options in both orders. Effects
     come with intervals: PASS if the interval lies inside the threshold, FAIL if it lies outside, else INCONCLUSIVE
     with the number of texts that would tell. What it will cost is said first; replies are kept, so that an audit that
@@ -89,17 +94,21 @@ def command(target: Path, *, judges: tuple[str, ...], as_json: bool, quiet: bool
     from assay.cli.progress import watch
     from assay.grading.audit import Audit, AuditOptions
     from assay.grading.audit_targets import Wanted, find_target
+    from assay.grading.judge_audit import JudgeAudit, JudgeTarget
 
     only_plan, yes = given.pop("only_plan"), given.pop("yes")
     places = {name: given.pop(name) for name in ("submissions", "column", "prompt", "scorer", "run", "limit")}
     found = find_target(target, Wanted(store=given["store"], planned=only_plan, **places))
-    panel = panel_of(judges) if judges else found.judges
-    if not panel:
-        raise click.UsageError("name the judge with --judge, such as --judge openai/gpt-5-mini")
     probes = given.pop("probes") or PROBES
-    audit = Audit(
-        found.name, found.dataset, panel, AuditOptions(probes=probes, scorer=found.scorer, planned=only_plan, **given)
-    )
+    audit: Audit | JudgeAudit
+    if isinstance(found, JudgeTarget):
+        audit = JudgeAudit(found, panel_of(judges), AuditOptions(probes=probes, planned=only_plan, **given))
+    else:
+        panel = panel_of(judges) if judges else found.judges
+        if not panel:
+            raise click.UsageError("name the judge with --judge, such as --judge openai/gpt-5-mini")
+        options = AuditOptions(probes=probes, scorer=found.scorer, planned=only_plan, **given)
+        audit = Audit(found.name, found.dataset, panel, options)
     plan = audit.plan()
     if only_plan:
         _print_plan(plan, as_json=as_json)

@@ -122,6 +122,8 @@ def command(
     if gate and not several:
         raise click.UsageError(f"--gate goes by the policies of a run file, and {file.name} is none; see `assay gate`")
     if several and only_defines(file, options):
+        if gate:
+            raise click.UsageError(f"--gate goes by policies, and {file.name} runs nothing: it has no evaluation")
         with watch(enabled=not quiet) as listener:
             defined, notes = define_file(file, options, listener=listener)
         _show_notes(notes, quiet=quiet)

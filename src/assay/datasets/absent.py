@@ -31,10 +31,6 @@ def _platform(name: str) -> str:
     return f"datasets are not fetched from {name}: export it to a JSONL file and use `type: local`"
 
 
-def _later(name: str) -> str:
-    return f"the source {name} is not there yet: save the data as a JSONL file and use `type: local`"
-
-
 class LangSmithSource(AbsentSource):
     """LangSmith: export to JSONL instead."""
 
@@ -56,13 +52,6 @@ class ClaudeCodeSource(AbsentSource):
     instead = _platform("Claude Code")
 
 
-class InspectSource(AbsentSource):
-    """A dataset of an Inspect task: not yet."""
-
-    type: Literal["inspect_ai"]
-    instead = _later("inspect_ai")
-
-
 def read_absent(settings: AbsentSource, folder: Path, root: Path | None = None) -> Iterator[Batch]:
     """Never reached through a file: the settings refuse to load."""
     raise SpecError(settings.instead)
@@ -74,6 +63,5 @@ KINDS = tuple(
         LangSmithSource,
         PhoenixSource,
         ClaudeCodeSource,
-        InspectSource,
     )
 )

@@ -21,7 +21,7 @@ def read_csv(path: Path) -> Iterator[Batch]:
     """The samples of a CSV file; it is read twice, first to learn the types with little memory."""
     types: list[Typed] | None = None
     start = 0
-    for header, rows in _tables(path):
+    for header, rows in csv_tables(path):
         if types is None:
             types = _column_types(path, header)
         columns = [
@@ -33,7 +33,7 @@ def read_csv(path: Path) -> Iterator[Batch]:
         start += len(samples)
 
 
-def _tables(path: Path) -> Iterator[tuple[list[str], Table]]:
+def csv_tables(path: Path) -> Iterator[tuple[list[str], Table]]:
     """The header and some thousand rows at a time, every row as long as the header."""
     csv.field_size_limit(LINE_BYTES)
     lines = (line + "\n" for _, batch in line_batches(path) for line in batch)
@@ -87,7 +87,7 @@ def _rows(path: Path, reader: Any, width: int) -> Table:
 def _column_types(path: Path, header: list[str]) -> list[Typed]:
     """For each column the first type that keeps every text; str keeps all."""
     open_types = [list[Typed]((_int, _float, _bool)) for _ in header]
-    for _, rows in _tables(path):
+    for _, rows in csv_tables(path):
         for candidates, column in zip(open_types, zip(*rows, strict=True), strict=True):
             candidates[:] = [as_type for as_type in candidates if _keeps(as_type, column)]
         if not any(open_types):

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from assay.datasets import absent, folder, huggingface, inline, local, url
+from assay.datasets import absent, folder, huggingface, inline, inspect_ai, local, url
 
-KINDS = (local.KIND, folder.KIND, inline.KIND, url.KIND, huggingface.KIND, *absent.KINDS)
+KINDS = (local.KIND, folder.KIND, inline.KIND, url.KIND, huggingface.KIND, inspect_ai.KIND, *absent.KINDS)

@@ -31,6 +31,7 @@ from assay.results.audit import AuditPlan, AuditResult, Probe, ProbeName
 from assay.results.estimate import Estimate
 from assay.runner.progress import Listener, silent
 from assay.scorers.rubric import JudgeSettings, RubricScorer
+from assay.spec.arguments import keywords_named
 from assay.store.store import default_location, open_store
 
 PROBES: tuple[ProbeName, ...] = get_args(ProbeName)
@@ -51,6 +52,7 @@ _FROM_SCORER = (
 """The settings of a task's scorer that hold for its audit; the probes decide about orders and repeats."""
 
 
+@keywords_named
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditOptions:
     """Which probes are made, what is allowed, and how the calls are made.
@@ -90,6 +92,7 @@ class _Part:
     numbers: Sequence[int]
 
 
+@keywords_named
 class Audit:
     """Asks judges about texts as they are, again, padded, with instructions in them, and with options turned round.
 
@@ -123,16 +126,7 @@ class Audit:
         if not self._options.planned:
             # the audit writes there, so that an older store is migrated before it is read
             open_store(self._options.store or default_location(here())).close()
-        plans = [self._runner(name).plan_sync() for name in self._parts]
-        costs = [plan.cost_usd for plan in plans if plan.models]
-        known = [cost for cost in costs if cost is not None]
-        low, expected, high = (sum((cost[end] for cost in known), Decimal(0)) for end in range(3))
-        return AuditPlan(
-            n_items=len(self._dataset),
-            calls=_counted(plans, "calls"),
-            cached=_counted(plans, "cached"),
-            cost_usd=(low, expected, high) if len(known) == len(costs) else None,
-        )
+        return audit_plan(len(self._dataset), [self._runner(name).plan_sync() for name in self._parts])
 
     def run(self, plan: AuditPlan, listener: Listener = silent) -> AuditResult:
         """Make the probes; what was asked before is taken from the store."""
@@ -155,7 +149,7 @@ class Audit:
             plan=plan,
             runs={name: result.run for name, result in results.items()},
             cost_usd=None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0)),
-            status="partial" if partial else "failed" if (told or lost) and _nothing_said(judges) else "completed",
+            status="partial" if partial else "failed" if (told or lost) and no_effect(judges) else "completed",
             notes=(
                 *told,
                 *lost,
@@ -222,15 +216,28 @@ def _lost(result: EvalResult) -> list[str]:
     if not result.errors:
         return []
     (_, reason), *_ = result.errors
-    why = reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]}..."
-    return [f"{result.failed_items:,} of {result.total_items:,} texts could not be judged: {why}"]
+    return [f"{result.failed_items:,} of {result.total_items:,} texts could not be judged: {shortened(reason)}"]
 
 
-def _nothing_said(judges: Mapping[str, Mapping[ProbeName, Probe]]) -> bool:
+def shortened(reason: str) -> str:
+    """A reason that fits into a note."""
+    return reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]}..."
+
+
+def no_effect(judges: Mapping[str, Mapping[ProbeName, Probe]]) -> bool:
     """Is there not one effect to look at?"""
     found = [probe.finding for probes in judges.values() for probe in probes.values() if probe.finding is not None]
     return all(finding.effect.value is None for finding in found)
 
 
-def _counted(plans: Sequence[Estimate], what: str) -> int:
-    return sum(int(getattr(model, what)) for plan in plans for model in plan.models)
+def audit_plan(n_items: int, plans: Sequence[Estimate]) -> AuditPlan:
+    """The calls and costs of the runs of an audit, added up."""
+    costs = [plan.cost_usd for plan in plans if plan.models]
+    known = [cost for cost in costs if cost is not None]
+    low, expected, high = (sum((cost[end] for cost in known), Decimal(0)) for end in range(3))
+    return AuditPlan(
+        n_items=n_items,
+        calls=sum(model.calls for plan in plans for model in plan.models),
+        cached=sum(model.cached for plan in plans for model in plan.models),
+        cost_usd=(low, expected, high) if len(known) == len(costs) else None,
+    )

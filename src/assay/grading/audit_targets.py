@@ -1,9 +1,9 @@
-"""What judges are audited with: the texts of a rubric's submissions, or those that a task's rubric scorer grades."""
+"""What judges are audited with: the texts of a rubric's submissions, or those that a scorer of a task has judged."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.builtin import registry
@@ -11,19 +11,26 @@ from assay.datasets.open import open_dataset
 from assay.errors import SpecError
 from assay.grading.dataset import RubricDataset
 from assay.grading.items import DataItem
+from assay.grading.judge_audit import JudgeTarget
 from assay.grading.submissions import read_submissions
 from assay.judging.rubric import Rubric
 from assay.prepare.plan import Options, inspect_task
 from assay.runner.all_samples import answered_samples, in_pages, stored_rows
 from assay.scorers.common import STAGE, looked_at
+from assay.scorers.judge_classifier import JudgeClassifier
+from assay.scorers.judge_scorer import JudgeScale
 from assay.scorers.rubric import JudgeSettings, RubricScorer
-from assay.spec import LoadedDataset, LoadedTask
+from assay.spec import LoadedDataset, LoadedScorer, LoadedTask
 from assay.spec.load import read_document
-from assay.spec.nearest import listing
+from assay.spec.nearest import listing, nearest
 from assay.store import runs
 from assay.store.store import default_location, open_for_planning, open_store
 from assay.templates import texts
-from assay.types import Rows
+from assay.types import Failure, Rows
+
+AUDITED = (RubricScorer, JudgeClassifier, JudgeScale)
+"""The settings of the scorers whose judges can be audited."""
+_TYPES = "rubric, model_as_a_judge_classifier or model_as_a_judge_scorer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +61,8 @@ class Wanted:
     planned: bool = False
 
 
-def find_target(path: Path, wanted: Wanted) -> Target:
-    """The texts of a rubric file, whose submissions must be given, or of a task file with a rubric scorer."""
+def find_target(path: Path, wanted: Wanted) -> Target | JudgeTarget:
+    """The texts of a rubric file, whose submissions must be given, or of a task file whose scorer asks judges."""
     data = read_document(path, strict=False).data
     if isinstance(data, Mapping) and "definition" in data:
         if wanted.submissions is not None:
@@ -71,11 +78,15 @@ def find_target(path: Path, wanted: Wanted) -> Target:
     return Target(name=path.name, dataset=dataset)
 
 
-def _of_task(path: Path, wanted: Wanted) -> Target:
+def _of_task(path: Path, wanted: Wanted) -> Target | JudgeTarget:
     loaded, dataset, problems = inspect_task(path, registry(), Options(limit=wanted.limit), strict=True)
     if problems:
         raise SpecError(problems)
-    settings = _scorer(loaded, wanted.scorer)
+    scorer = _scorer(loaded, wanted.scorer)
+    settings = scorer.settings
+    if not isinstance(settings, RubricScorer):
+        batches = list(_rows(loaded, dataset, wanted))
+        return JudgeTarget.of(path.name, loaded, scorer, batches, column=wanted.column, limit=wanted.limit)
     graded = RubricDataset(rubric=settings.rubric, name=loaded.task.key)
     for rows in _rows(loaded, dataset, wanted):
         graded.items += _items(settings, rows)
@@ -83,15 +94,25 @@ def _of_task(path: Path, wanted: Wanted) -> Target:
     return Target(name=path.name, dataset=graded, scorer=settings)
 
 
-def _scorer(loaded: LoadedTask, key: str | None) -> RubricScorer:
-    found = {scorer.key: scorer.settings for scorer in loaded.scorers if isinstance(scorer.settings, RubricScorer)}
-    if not found:
-        raise SpecError(f'the task "{loaded.task.key}" has no rubric scorer, whose judges could be audited')
-    if key is None and len(found) > 1:
-        raise SpecError(f"the task has several rubric scorers: choose one with --scorer ({listing(list(found))})")
-    if key is not None and key not in found:
-        raise SpecError(f'no rubric scorer has the key "{key}"; there is {listing(list(found))}')
-    return found[key] if key is not None else next(iter(found.values()))
+def _scorer(loaded: LoadedTask, key: str | None) -> LoadedScorer:
+    """The scorer whose judges are audited: the one that is named, or the only one that has judges."""
+    audited = {scorer.key: scorer for scorer in loaded.scorers if isinstance(scorer.settings, AUDITED)}
+    others = {scorer.key: scorer.kind.name for scorer in loaded.scorers if scorer.key not in audited}
+    if key in others:
+        message = f'audit takes scorers of type {_TYPES}; "{key}" is {others[key]}'
+        raise SpecError(message + (f" (choose {listing(audited)})" if audited else ""))
+    if not audited:
+        types = f": it has {listing(dict.fromkeys(others.values()))}" if others else ""
+        raise SpecError(
+            f'the task "{loaded.task.key}" has no scorer whose judges could be audited{types}; audit takes {_TYPES}'
+        )
+    if key is not None and key not in audited:
+        near = nearest(key, audited)
+        hint = f'; did you mean "{near}"?' if near else f"; audit can take {listing(audited)}"
+        raise SpecError(f'the task has no scorer "{key}"{hint}')
+    if key is None and len(audited) > 1:
+        raise SpecError(f"the task has several scorers with judges: choose one with --scorer ({listing(audited)})")
+    return audited[key] if key is not None else next(iter(audited.values()))
 
 
 def _rows(loaded: LoadedTask, dataset: LoadedDataset | None, wanted: Wanted) -> Iterator[Rows]:
@@ -108,7 +129,22 @@ def _rows(loaded: LoadedTask, dataset: LoadedDataset | None, wanted: Wanted) -> 
         positions = range(position, position + len(batch.ids))
         position = positions.stop
         rows = Rows(positions=positions, ids=batch.ids, samples=batch.samples)
-        yield rows if solver is None else solver.kind.solve(solver.settings, rows)[0]
+        yield rows if solver is None else _answered(*solver.kind.solve(solver.settings, rows))
+
+
+def _answered(rows: Rows, failures: Mapping[int, Failure]) -> Rows:
+    """The rows whose recorded answer can be read: the others have nothing to judge."""
+    if not failures:
+        return rows
+    places = [place for place in range(len(rows)) if place not in failures]
+    return replace(
+        rows,
+        positions=[rows.positions[place] for place in places],
+        ids=[rows.ids[place] for place in places],
+        samples=[rows.samples[place] for place in places],
+        answers=None if rows.answers is None else [rows.answers[place] for place in places],
+        traces=None if rows.traces is None else [rows.traces[place] for place in places],
+    )
 
 
 def _stored(loaded: LoadedTask, wanted: Wanted) -> Iterator[Rows]:

@@ -12,12 +12,14 @@ import orjson
 
 from assay.errors import SpecError
 from assay.judging.total import CannotAssess
+from assay.spec.arguments import keywords_named
 from assay.types import Sampling
 
 _OURS = frozenset({"model", "messages", "stream"})
 _EFFORTS = ("none", "minimal", "low", "medium", "high")
 
 
+@keywords_named
 @dataclass(frozen=True, slots=True)
 class LLMConfig:
     """A model and how it is asked; `model` is `provider/name`, a model file, or a Python function.
@@ -90,6 +92,7 @@ def _params(given: Mapping[str, Any] | None) -> dict[str, Any]:
     return params
 
 
+@keywords_named
 @dataclass(frozen=True, slots=True)
 class JudgeSpec:
     """One judge of a panel: its model, its name, and how much its vote weighs."""
@@ -108,6 +111,7 @@ class CannotAssessStrategy(StrEnum):
     FAIL = "fail"
 
 
+@keywords_named
 @dataclass(frozen=True, slots=True)
 class CannotAssessConfig:
     """How criteria that nobody could judge enter the score."""
@@ -116,6 +120,7 @@ class CannotAssessConfig:
     partial_credit: float = 0.5
 
 
+@keywords_named
 @dataclass(frozen=True, slots=True)
 class FewShotConfig:
     """How many graded examples a judge sees with each criterion, and how they are chosen from the training data.
@@ -133,6 +138,7 @@ class FewShotConfig:
             raise SpecError(f"n_examples must not be negative, as {self.n_examples} is")
 
 
+@keywords_named
 @dataclass(frozen=True, slots=True)
 class EvalConfig:
     """How a batch runs; `store` is where votes are kept, so that none is paid for twice.

@@ -27,12 +27,14 @@ from assay.results.run import RunReport
 from assay.runner.estimate import estimate_run
 from assay.runner.progress import Listener, Progress, silent
 from assay.runner.session import run_task
+from assay.spec.arguments import arguments_checked, keywords_named
 from assay.spec.in_memory import task_in_memory
 from assay.store import runs
 from assay.store.decoder import Sample, read_samples
 from assay.store.store import Store, default_location, open_for_planning, open_store
 
 
+@keywords_named
 class EvalRunner:
     """Grades a dataset; running it again goes on where it stopped and asks only what is missing.
 
@@ -56,8 +58,7 @@ class EvalRunner:
         self._kind = kind
         self._listener = _told if self._config.show_progress and listener is silent else listener
         self._settings = grader.settings.for_dataset(dataset)
-        for rubric in self._settings.rubrics:
-            grader.check(rubric)
+        grader.check_rubrics(self._settings.rubrics)
 
     async def run(self) -> EvalResult:
         """Grade every item that is not graded yet."""
@@ -153,6 +154,7 @@ def _told(progress: Progress) -> None:
     print(f"\rgraded {progress.done:,} of {total}, {progress.failed:,} failed", end="", file=sys.stderr, flush=True)
 
 
+@arguments_checked({})
 async def evaluate(
     dataset: RubricDataset,
     grader: CriterionGrader,
@@ -172,6 +174,7 @@ async def evaluate(
     return await EvalRunner(dataset, grader, made, listener=listener).run()
 
 
+@arguments_checked({})
 def evaluate_sync(
     dataset: RubricDataset,
     grader: CriterionGrader,

@@ -11,9 +11,11 @@ from typing import Any
 from assay.errors import SpecError
 from assay.grading.config import CannotAssessConfig, FewShotConfig, JudgeSpec, LLMConfig
 from assay.grading.dataset import RubricDataset
+from assay.grading.escalation_config import EscalationConfig
 from assay.grading.judge_models import Clients
-from assay.grading.scorer import SUBMISSION, SubmissionScorer, judge_settings
+from assay.grading.scorer import SUBMISSION, SubmissionScorer, escalation_settings, judge_settings
 from assay.judging.aggregation import RubricWarning
+from assay.judging.escalation import check_names
 from assay.judging.examples import Example, FewShot
 from assay.judging.length import LengthPenalty
 from assay.judging.panel import Tally, grade
@@ -24,11 +26,13 @@ from assay.judging.rubric import Rubric, ToGrade
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import ScoreValueRule
 from assay.scorers.rubric import JudgeSettings
+from assay.spec.arguments import keywords_named
 
 ONE_JUDGE = "judge"
 """The name of a judge who sits alone."""
 
 
+@keywords_named
 class CriterionGrader:
     """A panel of judges; everything that can be wrong with it is found when it is made.
 
@@ -59,6 +63,7 @@ class CriterionGrader:
         training_data: RubricDataset | None = None,
         llm_calls: Calls = "per_criterion",
         *,
+        escalation: EscalationConfig | None = None,
         judge_model_config: LLMConfig | None = None,
         shuffle: Shuffle | None = None,
         min_votes: int = 0,
@@ -72,7 +77,10 @@ class CriterionGrader:
             raise SpecError(f'on_failed_criterion is "fail" or "skip", not "{on_failed_criterion}"')
         if shuffle is not None and not shuffle_options:
             raise SpecError(f'shuffle="{shuffle}" and shuffle_options=False exclude each other')
-        panel, endpoints = judge_settings(_judges(llm_config or judge_model_config, judges))
+        first = _judges(llm_config or judge_model_config, judges)
+        stronger = [] if escalation is None else escalation.panel
+        every, endpoints = judge_settings([*first, *stronger])
+        panel = every[: len(first)]
         unsure = cannot_assess_config or CannotAssessConfig()
         # the config that is made of the settings checks them, in words for programs instead of for files
         self._use(
@@ -97,6 +105,7 @@ class CriterionGrader:
                 normalize=normalize,
                 length_penalty=length_penalty,
                 few_shot=_few_shot(few_shot_config, training_data),
+                escalation=escalation_settings(escalation, every[len(first) :]),
             )
         )
         self.clients = Clients(endpoints, planned=planned)
@@ -113,7 +122,7 @@ class CriterionGrader:
         # an unset seed is drawn once: grading again with the same grader asks the same questions
         self.seed = secrets.randbits(32) if settings.wants_seed() else settings.seed
         try:
-            check_panel(self.judges)
+            check_panel([*self.judges, *settings.escalation_panel])
             self.config = (settings if self.seed is None else settings.with_seed(self.seed)).config
         except ValueError as error:
             raise SpecError(str(error)) from None
@@ -136,7 +145,7 @@ class CriterionGrader:
         row: int = 0,
     ) -> EnsembleEvaluationReport:
         """Let the panel grade one submission; `row` is its number in a series, for shuffles that balance one."""
-        self.check(rubric)
+        self.check_rubrics([rubric])
         submission = Submission(
             text=text_of(to_grade),
             prompt=query,
@@ -151,6 +160,13 @@ class CriterionGrader:
             self._warn(note)
         cost_usd = self.clients.cost_usd(tally.by_model)
         return report.model_copy(update={"token_usage": tally.usage, "completion_cost": cost_usd})
+
+    def check_rubrics(self, rubrics: Sequence[Rubric]) -> None:
+        """Refuse thresholds of criteria that no rubric has, and warn, once, of misleading settings."""
+        if self.config.escalation is not None:
+            check_names(self.config.escalation.per_criterion, rubrics)
+        for rubric in rubrics:
+            self.check(rubric)
 
     def check(self, rubric: Rubric) -> None:
         """Warn, once, of settings that do not mean what they seem to for this rubric."""

@@ -25,6 +25,7 @@ LEAST_PADDING = 60
 """A padded copy has at least so many words more; a longer text is padded to twice its length."""
 CEILING = 0.999
 NO_OPTIONS = "no criterion has options, so there are no places to prefer"
+NO_PLACES = "the judge writes a label or a number; the task's prompt fixes the order in which labels are listed"
 CROWDED = "more than half of the texts score 1 without it: there is little room to rise"
 
 Reports = Mapping[int, EnsembleEvaluationReport]
@@ -105,13 +106,25 @@ def noise_probe(reports: Reports, judge: str, threshold: float, config: PanelCon
             rows.append((item, said[0] != said[1]))
         else:
             left_out += 1
-    items = np.array([item for item, _ in rows], dtype=np.int64)
-    effect = share_changed(np.array([moved for _, moved in rows], dtype=np.float64), items, level=level)
     twice = [[_score(report, judge, config, repeat) for repeat in (0, 1)] for report in reports.values()]
+    return replace(verdict_noise(rows, twice, judge, threshold, level=level), left_out=left_out)
+
+
+def verdict_noise(
+    moved: Sequence[tuple[int, bool]],
+    twice: Sequence[Sequence[float | None]],
+    judge: str,
+    threshold: float,
+    *,
+    level: float,
+) -> Probe:
+    """The share of verdicts that changed, from (text, whether it changed), and the noise of scores given twice."""
+    items = np.array([item for item, _ in moved], dtype=np.int64)
+    effect = share_changed(np.array([changed for _, changed in moved], dtype=np.float64), items, level=level)
     table = np.array([[np.nan if score is None else score for score in pair] for pair in twice], dtype=np.float64)
     rng = generator(0, f"audit/noise/{judge}")
     noise = noise_floor(table.reshape(len(twice), 2), rng=rng, bounds=(0.0, 1.0), level=level)
-    return Probe(finding=held_against(effect, threshold), left_out=left_out, noise=noise)
+    return Probe(finding=held_against(effect, threshold), noise=noise)
 
 
 def score_probe(
@@ -120,7 +133,16 @@ def score_probe(
     """What a change of the texts, which should not matter, does to their scores."""
     before = {item: _score(report, judge, config) for item, report in plain.items()}
     after = {item: _score(other[item], judge, config) for item in before if item in other}
-    pairs = [(first, last) for item, last in after.items() if (first := before[item]) is not None and last is not None]
+    return score_change(before, after, threshold, level=level)
+
+
+def score_change(
+    before: Mapping[int, float | None], after: Mapping[int, float | None], threshold: float, *, level: float
+) -> Probe:
+    """The mean change of scores between the texts as they are and their copies; texts without both are left out."""
+    pairs = [
+        (first, last) for item, last in after.items() if (first := before.get(item)) is not None and last is not None
+    ]
     changes = np.array([last - first for first, last in pairs], dtype=np.float64)
     full = sum(first >= CEILING for first, _ in pairs)
     note = CROWDED if pairs and full * 2 > len(pairs) else None

@@ -76,6 +76,11 @@ class EvalResult:
         """The share of verdicts that a tie decided."""
         return self.n_ties / self.n_verdicts if self.n_verdicts else None
 
+    @property
+    def n_escalated(self) -> int:
+        """How many verdicts were decided by the stronger judges of an escalation."""
+        return sum(each.escalated for report in self.get_reports() for each in report.report)
+
     def get_scores(self) -> list[float | None]:
         """The score of every item, in order."""
         return [None if result.report is None else result.report.score for result in self.item_results]

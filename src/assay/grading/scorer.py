@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field
 
 from assay.grading.config import JudgeSpec, LLMConfig
 from assay.grading.dataset import RubricDataset
+from assay.grading.escalation_config import EscalationConfig
 from assay.judging.examples import FewShot
 from assay.judging.length import LengthPenalty
 from assay.judging.question import Submission
@@ -17,7 +18,7 @@ from assay.judging.rubric import Rubric
 from assay.judging.total import Scoring
 from assay.judging.verdicts import verdict_in_words
 from assay.scorers.common import looked_at
-from assay.scorers.rubric import JudgeSettings, RubricItem, RubricScorer
+from assay.scorers.rubric import EscalationSettings, JudgeSettings, RubricItem, RubricScorer
 from assay.spec.fields import Located, Template
 from assay.spec.sampling import SamplingSpec
 from assay.types import Failure, Rows
@@ -128,6 +129,15 @@ def judge_settings(
             )
         )
     return settings, endpoints
+
+
+def escalation_settings(config: EscalationConfig | None, judges: Sequence[JudgeSettings]) -> EscalationSettings | None:
+    """The escalation of a program as settings of the scorer, with its judges as they are named there."""
+    if config is None:
+        return None
+    return EscalationSettings.model_construct(
+        judges=list(judges), threshold=float(config.threshold), per_criterion=dict(config.per_criterion or {})
+    )
 
 
 def _endpoint_key(endpoint: LLMConfig, taken: Mapping[str, LLMConfig]) -> str:

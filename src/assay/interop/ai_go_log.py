@@ -7,17 +7,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.interop.imported_values import (
-    Imported,
-    ImportedSample,
-    SourceFigure,
-    as_json,
-    dicts,
-    failed,
-    key_of,
-    mapping,
-    wrong,
-)
+from assay.datasets.json_document import as_json, dicts, mapping, wrong
+from assay.interop.imported_values import Imported, ImportedSample, SourceFigure, failed, key_of
 from assay.interop.numbers import as_number
 from assay.solvers.conversation import UnreadableError, as_trace
 from assay.types import Failure, Item, Outcome, Score, Trace, content_text

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assay.interop.imported_values import Imported, ImportedSample, SourceFigure, as_json, dicts, failed, mapping, wrong
+from assay.datasets.json_document import as_json, dicts, mapping, wrong
+from assay.interop.imported_values import Imported, ImportedSample, SourceFigure, failed
 from assay.interop.numbers import as_number
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.total import Scoring, total

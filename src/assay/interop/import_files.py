@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
+from assay.datasets.json_document import as_json
 from assay.errors import SpecError
 from assay.interop.ai_go_log import read_ai_go
 from assay.interop.archive import is_archive, restore_archive
@@ -16,7 +17,7 @@ from assay.interop.autorubric import read_autorubric
 from assay.interop.deepeval import read_deepeval
 from assay.interop.imported_run import found_again, keep
 from assay.interop.imported_tables import read_answers, read_votes
-from assay.interop.imported_values import Imported, as_json
+from assay.interop.imported_values import Imported
 from assay.interop.inspect_log import read_inspect
 from assay.interop.lm_eval import read_lm_eval
 from assay.interop.promptfoo import read_promptfoo

@@ -8,7 +8,8 @@ from typing import Any
 
 import orjson
 
-from assay.interop.imported_values import Imported, ImportedSample, failed, key_of, wrong
+from assay.datasets.json_document import wrong
+from assay.interop.imported_values import Imported, ImportedSample, failed, key_of
 from assay.interop.numbers import as_number, number_in
 from assay.interop.table_file import Refused, read_table, row_lines
 from assay.spec.nearest import listing

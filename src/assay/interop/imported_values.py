@@ -5,12 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
-import orjson
-
-from assay.errors import Place, Problem, SpecError
 from assay.spec.task import ScoreAggregator
 from assay.types import Failure, FailureKind, Item, Outcome
 
@@ -69,41 +65,6 @@ class Imported:
     aggregators: tuple[ScoreAggregator, ...] = ()
     figures: tuple[SourceFigure, ...] | None = None
     deviations: frozenset[tuple[str, str]] = frozenset()
-
-
-def wrong(path: Path, message: str, line: int = 1) -> SpecError:
-    """An error at a place of the file."""
-    return SpecError(Problem(message=message, place=Place(str(path), line)))
-
-
-def as_json(path: Path, text: bytes, *, line: int = 1, wanted: str = "JSON") -> Any:
-    """JSON, with an error that names the file where it is none; NaN and Infinity, which some tools write, are null.
-
-    `wanted` says what the file should have been.
-    """
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        import json
-
-        try:
-            return json.loads(text, parse_constant=lambda _: None)
-        except UnicodeDecodeError as error:
-            raise wrong(path, f"expected {wanted}; these bytes are no text: is this the right file?", line) from error
-        except ValueError as error:
-            raise wrong(path, f"expected {wanted}; not valid JSON ({error}): is this file whole?", line) from error
-
-
-def mapping(path: Path, value: Any, what: str, line: int = 1) -> dict[str, Any]:
-    """A JSON object, or an error that says what it should have been."""
-    if not isinstance(value, dict):
-        raise wrong(path, f"expected {what} as a JSON object, got {type(value).__name__}", line)
-    return value
-
-
-def dicts(entries: Any) -> list[dict[str, Any]]:
-    """The JSON objects of a list; nothing of what is no list."""
-    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
 def key_of(name: str) -> str:

@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 import re
-import struct
-import sys
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from assay.datasets.inspect_file import input_columns, read_log, trace_items
+from assay.datasets.json_document import dicts, mapping, wrong
 from assay.interop.imported_run import metric_name
-from assay.interop.imported_values import (
-    Imported,
-    ImportedSample,
-    SourceFigure,
-    as_json,
-    dicts,
-    failed,
-    key_of,
-    mapping,
-    wrong,
-)
+from assay.interop.imported_values import Imported, ImportedSample, SourceFigure, failed, key_of
 from assay.interop.numbers import as_number, number_in
 from assay.spec.task import Aggregator, ScoreAggregator
-from assay.types import Item, Outcome, Score, ScoreValue, content_text
+from assay.types import Outcome, Score, ScoreValue, content_text
 
 FORMAT = "inspect"
-WANTED = "an Inspect log, a zip archive (.eval) or a JSON document"
-ZSTD = 93
-LARGEST_MEMBER = 1 << 30
-ATTACHMENT = "attachment://"
-"""Begins a text that stands in the sample's attachments, under what follows."""
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Correct, partly correct, incorrect, no answer: what Inspect counts them as."""
 WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -42,9 +26,8 @@ _FUNCTIONS = {"at_least": "at_least_k", "pass_at": "pass@k", "pass_k": "pass^k"}
 
 def read_inspect(path: Path) -> Imported:
     """A log with its samples; a sample that ended in an error is a failure, whatever it was scored."""
-    head, samples = _archive(path) if zipfile.is_zipfile(path) else _document(path)
+    head, rows = read_log(path)
     spec = mapping(path, head.get("eval"), "the field eval")
-    rows = [_whole(mapping(path, row, "a sample")) for row in samples]
     odd = next((row for row in rows if not isinstance(row.get("epoch") or 1, int) or (row.get("epoch") or 1) < 1), None)
     if odd is not None:
         raise wrong(path, f'the sample "{odd.get("id")}" has the epoch {odd["epoch"]!r}; expected 1, 2 and so on')
@@ -159,99 +142,9 @@ def _figures(
             yield figure, None
 
 
-def _whole(row: dict[str, Any]) -> dict[str, Any]:
-    """A sample with its long texts in their places, and the single score of old logs among the scores."""
-    kept = {name: row.get(name) for name in ("input", "choices", "target", "messages", "output", "metadata")}
-    attached = row.get("attachments")
-    if isinstance(attached, dict) and attached:
-        kept = {name: _attached(value, attached) for name, value in kept.items()}
-    scores = row.get("scores") or ({"score": row["score"]} if row.get("score") else {})
-    return {**row, **kept, "scores": scores if isinstance(scores, dict) else {}}
-
-
-def _attached(value: Any, attached: Mapping[str, Any]) -> Any:
-    if isinstance(value, str):
-        return attached.get(value.removeprefix(ATTACHMENT), value) if value.startswith(ATTACHMENT) else value
-    if isinstance(value, list):
-        return [_attached(each, attached) for each in value]
-    if isinstance(value, dict):
-        return {name: _attached(each, attached) for name, each in value.items()}
-    return value
-
-
 def _reason(head: Mapping[str, Any]) -> str:
     error = head.get("error")
     return f" ({error['message']})" if isinstance(error, dict) and error.get("message") else ""
-
-
-def _document(path: Path) -> tuple[dict[str, Any], Iterable[Any]]:
-    head = mapping(path, as_json(path, path.read_bytes(), wanted=WANTED), "an Inspect log")
-    samples = head.get("samples") or []
-    if not isinstance(samples, list):
-        raise wrong(path, "expected the field samples as a list")
-    return head, samples
-
-
-def _archive(path: Path) -> tuple[dict[str, Any], Iterable[Any]]:
-    with zipfile.ZipFile(path) as archive:
-        members = {info.filename: info for info in archive.infolist()}
-        # a log whose run was cut off has no header yet, only the journal's start
-        first = next((name for name in ("header.json", "_journal/start.json") if name in members), None)
-        if first is None:
-            raise wrong(path, "not an Inspect log: the archive has no header.json")
-        head = mapping(path, as_json(path, _read(path, archive, members[first])), "the log's header")
-        names = sorted(name for name in members if name.startswith("samples/") and name.endswith(".json"))
-        samples = [as_json(path, _read(path, archive, members[name])) for name in names]
-        if "reductions.json" in members:
-            head["reductions"] = as_json(path, _read(path, archive, members["reductions.json"]))
-    samples.sort(key=lambda row: _order(row) if isinstance(row, dict) else (2, "", 0))
-    return head, samples
-
-
-def _order(row: Mapping[str, Any]) -> tuple[int, Any, int]:
-    """Numbers before texts, each in their own order, then the epoch."""
-    name = row.get("id")
-    epoch = row.get("epoch")
-    return (
-        0 if isinstance(name, int) else 1,
-        name if isinstance(name, int) else str(name),
-        epoch if isinstance(epoch, int) else 1,
-    )
-
-
-def _read(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    if info.file_size > LARGEST_MEMBER:
-        raise wrong(path, f"{info.filename} is larger than {LARGEST_MEMBER >> 20} MB")
-    try:
-        if info.compress_type != ZSTD:
-            return archive.read(info)
-        return _zstd(_raw(path, info), info.file_size)
-    except (zipfile.BadZipFile, OSError, ValueError, struct.error) as error:
-        raise wrong(path, f"{info.filename} cannot be read: {error}") from error
-
-
-def _raw(path: Path, info: zipfile.ZipInfo) -> bytes:
-    """The compressed bytes of a member: Python's zipfile knows no zstd before 3.14."""
-    with path.open("rb") as file:
-        file.seek(info.header_offset)
-        fixed = struct.unpack("<4s5H3L2H", file.read(30))
-        file.seek(info.header_offset + 30 + fixed[9] + fixed[10])
-        return file.read(info.compress_size)
-
-
-def _zstd(data: bytes, size: int) -> bytes:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
-    try:
-        # one byte more than announced tells a member that is larger than it says from one that is not
-        unpacked: bytes = zstd.ZstdDecompressor().decompress(data, size + 1)
-    except zstd.ZstdError as error:
-        raise ValueError(error) from error
-    if len(unpacked) != size:
-        raise ValueError(f"{len(unpacked):,} bytes instead of {size:,}")
-    return unpacked
 
 
 def _scorers(rows: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -300,18 +193,12 @@ def _sample(row: Mapping[str, Any], fields: Mapping[str, str | None]) -> Importe
     return ImportedSample(
         sample_id=str(row.get("id")),
         trial=int(row.get("epoch") or 1) - 1,
-        sample=_input(row),
+        sample=input_columns(row),
         output=_output(row),
-        trace=tuple(_messages(row.get("messages"))),
+        trace=tuple(trace_items(row.get("messages"))),
         failure=failure,
         outcomes={key_of(name): _outcome(key_of(name), score, fields[name]) for name, score in row["scores"].items()},
     )
-
-
-def _input(row: Mapping[str, Any]) -> dict[str, Any]:
-    given = {name: row[name] for name in ("input", "choices", "target") if row.get(name) is not None}
-    metadata = row.get("metadata")
-    return {**(metadata if isinstance(metadata, dict) else {}), **given}
 
 
 def _output(row: Mapping[str, Any]) -> str | None:
@@ -324,12 +211,6 @@ def _output(row: Mapping[str, Any]) -> str | None:
         return content_text(message.get("content"))
     completion = output.get("completion")
     return completion if isinstance(completion, str) else None
-
-
-def _messages(messages: Any) -> Iterator[Item]:
-    for message in messages if isinstance(messages, list) else ():
-        if isinstance(message, dict) and "role" in message:
-            yield {"type": "message", "role": str(message["role"]), "content": content_text(message.get("content"))}
 
 
 def _outcome(key: str, score: Any, field: str | None) -> Outcome:

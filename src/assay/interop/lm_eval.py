@@ -11,17 +11,8 @@ from typing import Any
 
 import orjson
 
-from assay.interop.imported_values import (
-    NO_SCORE,
-    Imported,
-    ImportedSample,
-    SourceFigure,
-    as_json,
-    dicts,
-    key_of,
-    mapping,
-    wrong,
-)
+from assay.datasets.json_document import as_json, dicts, mapping, wrong
+from assay.interop.imported_values import NO_SCORE, Imported, ImportedSample, SourceFigure, key_of
 from assay.types import Outcome, Score, ScoreValue
 
 FORMAT = "lm_eval"

@@ -9,16 +9,8 @@ from typing import Any, Literal
 
 import orjson
 
-from assay.interop.imported_values import (
-    Imported,
-    ImportedSample,
-    SourceFigure,
-    as_json,
-    failed,
-    key_of,
-    mapping,
-    wrong,
-)
+from assay.datasets.json_document import as_json, mapping, wrong
+from assay.interop.imported_values import Imported, ImportedSample, SourceFigure, failed, key_of
 from assay.interop.numbers import as_number
 from assay.text import shortened
 from assay.types import Failure, Score, ScoreValue

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from assay.datasets.csv_table import read_csv
+from assay.datasets.csv_table import csv_tables, read_csv
 from assay.datasets.jsonl import read_jsonl
 from assay.datasets.lines import line_batches
 from assay.errors import Place, Problem, SpecError
@@ -26,12 +27,34 @@ def read_table(path: Path, wanted: Sequence[str]) -> list[dict[str, Any]]:
     if not path.is_file():
         raise SpecError(f'there is no file "{path}"')
     rows = [dict(sample) for batch in reader(path) for sample in batch.samples]
-    there = list(dict.fromkeys(name for row in rows for name in row))
+    _check_columns(path, list(dict.fromkeys(name for row in rows for name in row)), wanted)
+    return rows
+
+
+def read_texts(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
+    """The wanted and the optional columns of a table as texts, row by row; what a row does not have is empty.
+
+    A CSV file is read once, without looking for numbers: that takes a quarter of the time of `read_table`.
+    """
+    names = (*wanted, *optional)
+    if path.suffix.lower() != ".csv" or not path.is_file():
+        for row in read_table(path, wanted):
+            yield tuple("" if (value := row.get(name)) is None else str(value) for name in names)
+        return
+    header: list[str] = []
+    for header, rows in csv_tables(path):
+        _check_columns(path, header, wanted)
+        places = [header.index(name) if name in header else len(header) for name in names]
+        yield from map(itemgetter(*places), ([*row, ""] for row in rows))
+    if not header:
+        _check_columns(path, [], wanted)
+
+
+def _check_columns(path: Path, there: Sequence[str], wanted: Sequence[str]) -> None:
     for name in wanted:
         if name not in there:
             has = f"it has {', '.join(there)}" if there else "it has no rows"
             raise SpecError(Problem(message=f'{path} has no column "{name}"; {has}', suggestion=nearest(name, there)))
-    return rows
 
 
 def row_lines(path: Path) -> list[int]:

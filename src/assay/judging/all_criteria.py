@@ -21,8 +21,8 @@ class Whole:
 
     def request(self, submission: Submission, sampling: Sampling) -> Request:
         """The question: the submission, then every criterion under a name of its own."""
-        asked = [f"{_name(place)}\n{each.asked()}" for place, each in enumerate(self.questions)]
-        names = ", ".join(_name(place) for place in range(len(self.questions)))
+        asked = [f"{answer_name(place)}\n{each.asked()}" for place, each in enumerate(self.questions)]
+        names = ", ".join(answer_name(place) for place in range(len(self.questions)))
         form = wording("rubric_names", count=str(len(self.questions)), names=names)
         text = "\n\n".join([material(submission), *asked, form])
         messages: tuple[Item, ...] = (
@@ -33,7 +33,7 @@ class Whole:
 
     def schema(self, *, explained: bool = True) -> Mapping[str, Any]:
         """The form of the reply: an object with the answer to every criterion."""
-        properties = {_name(place): each.schema(explained=explained) for place, each in enumerate(self.questions)}
+        properties = {answer_name(place): each.schema(explained=explained) for place, each in enumerate(self.questions)}
         return {
             "type": "object",
             "properties": properties,
@@ -52,22 +52,25 @@ class Whole:
             try:
                 self.read_so_far[place] = _answer(holding, place, question)
             except Unreadable as problem:
-                problems.append(f"{_name(place)}: {problem}")
+                problems.append(f"{answer_name(place)}: {problem}")
         if problems:
             raise Unreadable("; ".join(problems))
         return Reading(value=dict(self.read_so_far), written=said)
 
     def _names_any(self, said: Object) -> bool:
-        return any(field_of(said, _name(place)) is not None for place in range(len(self.questions)))
+        return any(field_of(said, answer_name(place)) is not None for place in range(len(self.questions)))
 
 
-def _name(place: int) -> str:
+def answer_name(place: int) -> str:
+    """The name of a criterion in a question about all of them."""
     return f"criterion_{place + 1}"
 
 
 def _answer(holding: Sequence[Object], place: int, question: Question) -> Reading[Any]:
     """The last answer to a criterion: an object with its explanation, or the bare verdict."""
-    given = next((found for each in reversed(holding) if (found := field_of(each, _name(place))) is not None), None)
+    given = next(
+        (found for each in reversed(holding) if (found := field_of(each, answer_name(place))) is not None), None
+    )
     if given is None:
         raise Unreadable("there is no answer")
     if isinstance(given, Mapping):

@@ -20,7 +20,10 @@ _MOST_SHOWN = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict(Generic[Value]):
-    """What a judge decided, the whole reply, after how many turns, and what the model thought before it replied."""
+    """What a judge decided, the whole reply, after how many turns, and what the model thought before it replied.
+
+    `logprobs` are those of the reply's tokens, as the provider returned them.
+    """
 
     value: Value
     written: str
@@ -29,6 +32,7 @@ class Verdict(Generic[Value]):
     text: str
     turns: int
     thought: str | None = None
+    logprobs: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ def _verdict(found: Reading[Value], reply: Reply, turns: int) -> Verdict[Value]:
         text=reply.text or "",
         turns=turns,
         thought=reply.reasoning,
+        logprobs=reply.logprobs,
     )
 
 

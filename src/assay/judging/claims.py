@@ -82,6 +82,26 @@ class ClaimJudge:
         ]
         return await self._asked(system, "\n\n".join(shown), lambda text: _read_entries(text, len(claims), _label))
 
+    async def quotes(
+        self, claims: Sequence[Claim], source: str, instructions: str | None = None
+    ) -> list[str | None] | Failure:
+        """For each claim the passage of the source that supports it, None where there is none.
+
+        A quote that does not occur in the source makes the reply unusable.
+        """
+        if not claims:
+            return []
+        system = wording("claims_quote", count=str(len(claims)), instructions=_paragraph(instructions))
+        user = f"Source:\n{fenced('SOURCE', source)}\n\n{_listed(claims)}"
+
+        def quote(entry: Mapping[str, Any], name: str) -> str | None:
+            passage = field_of(entry, "quote")
+            if passage is not None and (not isinstance(passage, str) or not passage or passage not in source):
+                raise Unreadable(f'the quote of "{name}" does not occur in the source')
+            return passage
+
+        return await self._asked(system, user, lambda text: _read_entries(text, len(claims), quote))
+
     async def entailments(self, claims: Sequence[Claim], text: str) -> list[Entailment] | Failure:
         """For each claim whether the text entails it; long lists are asked about in several calls."""
         batches = [claims[start : start + BATCH] for start in range(0, len(claims), BATCH)]

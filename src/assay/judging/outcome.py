@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from assay.judging.escalation import deciding
 from assay.judging.panel import report_of
 from assay.judging.panel_config import Judge, PanelConfig
 from assay.judging.reports import EnsembleEvaluationReport
@@ -55,6 +56,8 @@ _BESIDE = (
     "order_sensitive",
     "aggregated_values",
     "decided_by_tie",
+    "escalated",
+    "confidence",
 )
 
 
@@ -66,12 +69,12 @@ def outcome_of(
     `keep_abstained` keeps the votes of a panel that abstained, as a score that lacks its number.
     """
     if report.error is not None:
-        lost = [vote for each in report.report if each.error is not None for vote in each.votes]
+        lost = [vote for each in report.report if each.error is not None for vote in deciding(each.votes)]
         errors = [vote.error for vote in lost]
         kind = _KINDS["infrastructure" if "infrastructure" in errors else str(errors[0])]
         again = any(vote.retryable for vote in lost)
         return Failure(stage=STAGE, kind=kind, detail=report.error, retryable=again)
-    unsettled = any(vote.retryable for each in report.report for vote in each.votes)
+    unsettled = any(vote.retryable for each in report.report for vote in deciding(each.votes))
     if report.score is None and not keep_abstained:
         detail = report.reason or "there is no score"
         return Failure(stage=STAGE, kind="abstained", detail=detail, retryable=unsettled)
@@ -98,7 +101,19 @@ def outcome_of(
     tied = [name for name, each in zip(value_names(rubric), report.report, strict=True) if each.by_tie]
     if tied:
         beside["decided_by_tie"] = tied
+    beside |= _escalated(report, rubric)
     return Score(scorer=scorer, values=values, metadata={**metadata, **beside}, unsettled=unsettled)
+
+
+def _escalated(report: EnsembleEvaluationReport, rubric: Rubric) -> dict[str, Any]:
+    """The criteria that went to the stronger panel, and how sure the first judges were of every criterion."""
+    named = dict(zip(value_names(rubric), report.report, strict=True))
+    if not any(each.escalated or each.confidence is not None for each in named.values()):
+        return {}
+    return {
+        "escalated": [name for name, each in named.items() if each.escalated],
+        "confidence": {name: each.confidence for name, each in named.items() if each.confidence is not None},
+    }
 
 
 def _beside(report: EnsembleEvaluationReport) -> dict[str, Any]:

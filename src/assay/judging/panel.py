@@ -16,6 +16,7 @@ from assay.judging.aggregation import (
     pairwise_agreement,
 )
 from assay.judging.criteria import Criterion
+from assay.judging.escalation import confidence_of, deciding, escalation_notes, first_votes
 from assay.judging.judge_failures import count_votes, failure_notes
 from assay.judging.length import words_in
 from assay.judging.panel_config import Judge, PanelConfig
@@ -53,12 +54,41 @@ async def grade(
 ) -> EnsembleEvaluationReport:
     """Ask every judge about every criterion, all at the same time, and report what the panel says.
 
-    A judge that refuses all calls leaves the panel to the others; ModelRejected when nobody is left.
+    With an escalation the judges whose verdict is doubtful are followed by the stronger ones: only about the criteria
+    in doubt, and once each. A judge that refuses all calls leaves the panel to the others; ModelRejected when nobody is
+    left.
     """
+    votes = await _votes_on(ask, rubric, range(len(rubric)), judges, submission, config)
+    escalation = config.escalation
+    if escalation is not None:
+        doubtful = [
+            number
+            for number, (name, criterion) in enumerate(zip(rubric.names, rubric.criteria, strict=True))
+            if escalation.wants(name, confidence_of(config.seen(criterion), votes[number], config.strategy(criterion)))
+        ]
+        # repeats tell how sure a first judge is; the panel that decides is not in question
+        once = replace(config, repeats=1)
+        decisive = await _votes_on(ask, rubric, doubtful, escalation.judges, submission, once)
+        for number in doubtful:
+            superseded = [vote.model_copy(update={"superseded": True}) for vote in votes[number]]
+            votes[number] = [*superseded, *decisive[number]]
+    by_criterion = [votes[number] for number in range(len(rubric))]
+    return report_of(rubric, by_criterion, judges, config, words=words_in(submission.text))
+
+
+async def _votes_on(
+    ask: Ask,
+    rubric: Rubric,
+    numbers: Sequence[int],
+    judges: Sequence[Judge],
+    submission: Submission,
+    config: PanelConfig,
+) -> dict[int, list[Vote]]:
+    """The votes of all judges on some criteria of a rubric, by the number of the criterion."""
     numbered = [
         (number, call)
-        for number, criterion in enumerate(rubric.criteria)
-        for call in judge_calls(criterion, judges, submission, config)
+        for number in numbers
+        for call in judge_calls(rubric.criteria[number], judges, submission, config)
     ]
     together = config.llm_calls == "per_item"
     requests = _by_request(numbered, together=together)
@@ -70,16 +100,16 @@ async def grade(
         for request, reply in zip(requests, replies, strict=True)
         if isinstance(reply, ModelRejected)
     }
-    if len(rejected) == len(judges):
+    if rejected and len(rejected) == len(judges):
         raise next(iter(rejected.values()))
-    by_criterion: list[list[Vote]] = [[] for _ in rubric.criteria]
+    by_criterion: dict[int, list[Vote]] = {number: [] for number in numbers}
     for request, reply in zip(requests, replies, strict=True):
         for position, (number, call) in enumerate(request):
             if isinstance(reply, ModelRejected):
                 by_criterion[number].append(error_vote(call, "infrastructure", str(reply), retryable=True))
             else:
                 by_criterion[number].append(reply[position])
-    return report_of(rubric, by_criterion, judges, config, words=words_in(submission.text))
+    return by_criterion
 
 
 async def _votes_or_rejected(
@@ -138,16 +168,19 @@ def report_of(
 
 
 def criterion_report(criterion: Criterion, votes: Sequence[Vote], config: PanelConfig) -> EnsembleCriterionReport:
-    """What the panel says of one criterion."""
-    decision = decide(criterion, votes, config.strategy(criterion), min_votes=config.min_votes)
+    """What the panel says of one criterion; superseded votes are kept and do not count."""
+    every, votes = votes, deciding(votes)
+    strategy = config.strategy(criterion)
+    decision = decide(criterion, votes, strategy, min_votes=config.min_votes)
     verdict = decision.verdict
     n_errors = sum(vote.is_error for vote in votes)
+    watched = config.escalation is not None
     return EnsembleCriterionReport(
         criterion=criterion,
         verdict=verdict,
         reason="\n".join(f"{vote.judge_id}: {vote.reason}" for vote in votes if vote.reason and not vote.is_error),
         error=failure_of(votes) if all_errors(votes) else None,
-        votes=tuple(votes),
+        votes=tuple(every),
         pairwise_agreement=pairwise_agreement(criterion, votes),
         agreement=agreement_with(criterion, votes, verdict),
         n_abstained=sum(cast_index(criterion, vote) is None for vote in votes) - n_errors,
@@ -155,6 +188,8 @@ def criterion_report(criterion: Criterion, votes: Sequence[Vote], config: PanelC
         by_tie=decision.by_tie,
         order_sensitive=order_sensitive(criterion, votes),
         note=decision.note,
+        escalated=len(votes) < len(every),
+        confidence=confidence_of(criterion, first_votes(every), strategy) if watched else None,
     )
 
 
@@ -189,4 +224,5 @@ def _notes(reports: Sequence[EnsembleCriterionReport], votes: Sequence[Sequence[
     if coverage < LOW_COVERAGE:
         notes.append(f"only {coverage:.0%} of the rubric's weights could be assessed")
     notes += failure_notes(count_votes(vote for on_criterion in votes for vote in on_criterion))
+    notes += escalation_notes((report.criterion, report.votes) for report in reports)
     return [*notes, *(report.note for report in reports if report.note is not None)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from assay.judging.aggregation import BY_WEIGHT, LENIENT_ON_FAULTS
 from assay.judging.criteria import Criterion, CriterionKind, check_strategy
@@ -13,6 +13,9 @@ from assay.judging.rubric import Rubric
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import Scoring
 from assay.types import Sampling
+
+if TYPE_CHECKING:
+    from assay.judging.escalation import Escalation
 
 Calls = Literal["per_criterion", "per_item"]
 """Whether a judge is asked about every criterion by itself, or about all of a submission at once."""
@@ -37,7 +40,8 @@ class Judge:
 class PanelConfig:
     """How a panel works. `seed` None shows the options in the order of the rubric.
 
-    Every judge is asked `repeats` times about a criterion, with the options in another order each time.
+    Every judge is asked `repeats` times about a criterion, with the options in another order each time. With an
+    `escalation` the doubtful verdicts of these judges are decided by other ones, which are asked once.
     """
 
     aggregation: str = "majority"
@@ -52,6 +56,7 @@ class PanelConfig:
     skip_failed: bool = False
     few_shot: FewShot | None = None
     scoring: Scoring = field(default_factory=Scoring)
+    escalation: Escalation | None = None
 
     def __post_init__(self) -> None:
         check_strategy(self.aggregation, "binary")

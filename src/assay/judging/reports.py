@@ -31,6 +31,9 @@ class EnsembleCriterionReport(CriterionReport):
     `pairwise_agreement` is the share of pairs of judges that agree, `agreement` the share that agrees with the
     verdict; both leave out the `n_abstained` judges without an opinion and the `n_errors` that could not be read.
     `order_sensitive` says that a judge who was asked in both orders of the options gave two answers.
+
+    `confidence` is how sure the first judges are of their verdict. Where it was too low, the criterion is `escalated`:
+    a stronger panel decided it, and the first judges' votes are kept as superseded.
     """
 
     votes: tuple[JudgeVote | MultiChoiceJudgeVote, ...] = ()
@@ -41,6 +44,8 @@ class EnsembleCriterionReport(CriterionReport):
     by_tie: bool = False
     order_sensitive: bool = False
     note: str | None = None
+    escalated: bool = False
+    confidence: float | None = None
 
     @property
     def final_verdict(self) -> CriterionVerdict | None:

@@ -39,7 +39,8 @@ class MultiChoiceJudgment(Value):
 class JudgeVote(Value):
     """What one judge says of a binary criterion; an error is never a verdict.
 
-    `repeat` counts how often the judge was asked before; `retryable` marks an error that may pass.
+    `repeat` counts how often the judge was asked before; `retryable` marks an error that may pass. `confidence` is the
+    probability of the verdict, where the model returned logprobs; a `superseded` vote was escalated to other judges.
     """
 
     judge_id: Text
@@ -50,6 +51,8 @@ class JudgeVote(Value):
     reasoning: Text | None = None
     repeat: int = Field(default=0, ge=0)
     retryable: bool = False
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    superseded: bool = False
 
     @property
     def is_error(self) -> bool:
@@ -61,7 +64,8 @@ class MultiChoiceJudgeVote(Value):
     """What one judge says of a criterion with options; `shuffle_order[place]` is the option shown there.
 
     `reversed_order` marks the second vote of a judge who was asked in both orders; `repeat` counts how often the judge
-    was asked before; `retryable` marks an error that may pass.
+    was asked before; `retryable` marks an error that may pass. `confidence` is the probability of the chosen option,
+    where the model returned logprobs; a `superseded` vote was escalated to other judges.
     """
 
     judge_id: Text
@@ -79,6 +83,8 @@ class MultiChoiceJudgeVote(Value):
     reversed_order: bool = Field(default=False, validation_alias=AliasChoices("reversed_order", "backwards"))
     repeat: int = Field(default=0, ge=0)
     retryable: bool = False
+    confidence: float | None = Field(default=None, ge=0, le=1)
+    superseded: bool = False
 
     @property
     def is_error(self) -> bool:

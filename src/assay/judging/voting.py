@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.judging.all_criteria import Whole
+from assay.judging.all_criteria import Whole, answer_name
 from assay.judging.ask import Verdict, ask_judge
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.examples import Judged
@@ -14,6 +14,7 @@ from assay.judging.panel_config import Judge, PanelConfig
 from assay.judging.parse import Reading
 from assay.judging.question import Question, Submission
 from assay.judging.shuffle import OrderKey, shown_orders
+from assay.judging.token_probability import answer_probability
 from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote, MultiChoiceJudgment, Vote, VoteError, chosen
 from assay.models.client import REJECTED, CallError, ModelRejected
 from assay.types import Ask, Failure, Request
@@ -97,7 +98,8 @@ async def _vote_on_one(ask: Ask, call: JudgeCall, submission: Submission) -> Vot
     verdict = await _verdict(ask, request, call, question.read, question.schema(explained=False))
     if isinstance(verdict, _Trouble):
         return error_vote(call, verdict.category, verdict.detail, retryable=verdict.retryable)
-    return vote_of(call, verdict.value, verdict.reasoning or "", verdict.thought)
+    probability = answer_probability(verdict.logprobs, verdict.written, field=question.field)
+    return vote_of(call, verdict.value, verdict.reasoning or "", verdict.thought, confidence=probability)
 
 
 async def _votes_on_all(ask: Ask, calls: Sequence[JudgeCall], submission: Submission) -> list[Vote]:
@@ -109,8 +111,13 @@ async def _votes_on_all(ask: Ask, calls: Sequence[JudgeCall], submission: Submis
     for position, call in enumerate(calls):
         answer = whole.read_so_far.get(position)
         if answer is not None:
-            thought = None if isinstance(verdict, _Trouble) else verdict.thought
-            votes.append(vote_of(call, answer.value, answer.reasoning or "", thought))
+            thought = probability = None
+            if not isinstance(verdict, _Trouble):
+                thought = verdict.thought
+                probability = answer_probability(
+                    verdict.logprobs, answer.written, field=call.question.field, within=answer_name(position)
+                )
+            votes.append(vote_of(call, answer.value, answer.reasoning or "", thought, confidence=probability))
         else:
             assert isinstance(verdict, _Trouble)
             votes.append(error_vote(call, verdict.category, verdict.detail, retryable=verdict.retryable))
@@ -143,7 +150,7 @@ async def _verdict(
     return verdict
 
 
-def vote_of(call: JudgeCall, value: Any, reason: str, thought: str | None) -> Vote:
+def vote_of(call: JudgeCall, value: Any, reason: str, thought: str | None, *, confidence: float | None = None) -> Vote:
     """The vote that a judge's answer is: a verdict, or the index of an option."""
     common: dict[str, Any] = {
         "judge_id": call.judge.id,
@@ -151,6 +158,7 @@ def vote_of(call: JudgeCall, value: Any, reason: str, thought: str | None) -> Vo
         "reason": reason,
         "reasoning": thought,
         "repeat": call.repeat,
+        "confidence": confidence,
     }
     if call.order is None:
         return JudgeVote(verdict=value, **common)

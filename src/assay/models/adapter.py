@@ -14,7 +14,7 @@ from assay.errors import Problem, SpecError, TemplateFailure
 from assay.models.anthropic import Anthropic
 from assay.models.chat import Chat, reply_of, request_body
 from assay.models.client import CallError
-from assay.models.dialect import Dialect, EndpointQuirks, count, error_message, malformed, parameters, read_json
+from assay.models.dialect import Dialect, EndpointQuirks, billed, error_message, malformed, parameters, read_json
 from assay.models.responses import Responses, output_items, text_of_items
 from assay.models.transport import Answer, status_error
 from assay.spec.definitions import NOTHING, Definitions
@@ -124,20 +124,22 @@ def output_reply(document: Any, answer: Answer, *, any_answer: bool = False) -> 
     if any_answer and not (isinstance(document, Mapping) and "choices" in document):
         text = document if isinstance(document, str) else orjson.dumps(document).decode()
         item = {"type": "message", "role": "assistant", "content": text}
-        return Reply(text=text, items=(item,), latency_s=answer.latency_s)
+        return Reply(text=text, items=(item,), usage_missing=True, latency_s=answer.latency_s)
     return reply_of(document, answer.latency_s)
 
 
 def _items_reply(document: Mapping[str, Any], answer: Answer) -> Reply:
     items = output_items([item for item in document["items"] if isinstance(item, Mapping)])
-    usage = document.get("usage") or {}
+    usage = billed(
+        document.get("usage"),
+        ("num_prompt_tokens", "prompt_tokens", "input_tokens"),
+        ("num_completion_tokens", "completion_tokens", "output_tokens"),
+    )
     return Reply(
         text=text_of_items(items),
         items=items,
-        usage=Usage(
-            prompt_tokens=count(usage, "num_prompt_tokens", "prompt_tokens", "input_tokens"),
-            completion_tokens=count(usage, "num_completion_tokens", "completion_tokens", "output_tokens"),
-        ),
+        usage=usage or Usage(),
+        usage_missing=usage is None,
         finish_reason=document.get("finish_reason"),
         latency_s=answer.latency_s,
     )

@@ -8,7 +8,16 @@ from typing import Any
 
 import orjson
 
-from assay.models.dialect import EndpointQuirks, count, error_message, generic, malformed, parameters, read_json
+from assay.models.dialect import (
+    EndpointQuirks,
+    billed,
+    error_message,
+    generic,
+    malformed,
+    parameters,
+    read_json,
+    unusable,
+)
 from assay.models.transport import Answer, status_error
 from assay.types import Item, Reply, Request, Usage, content_text
 
@@ -114,7 +123,9 @@ def read_reply(answer: Answer) -> Reply:
     blocks = document.get("content") if isinstance(document, Mapping) else None
     if not isinstance(blocks, list):
         raise malformed(error_message(document, b"") or "the answer has no content")
-    usage = document.get("usage") or {}
+    if not all(isinstance(block, Mapping) for block in blocks):
+        raise unusable("a block of the content is not an object")
+    usage = _usage(document.get("usage"))
     reason = document.get("stop_reason")
     texts = [block.get("text", "") for block in blocks if block.get("type") == "text"]
     thoughts = [block.get("thinking", "") for block in blocks if block.get("type") == "thinking"]
@@ -122,14 +133,24 @@ def read_reply(answer: Answer) -> Reply:
         text="".join(texts) if texts else None,
         refusal="the model refused to answer" if reason == "refusal" else None,
         items=_items(blocks, texts),
-        usage=Usage(
-            prompt_tokens=sum(count(usage, name) for name in _COUNTS),
-            completion_tokens=count(usage, "output_tokens"),
-        ),
+        usage=usage or Usage(),
+        usage_missing=usage is None,
         finish_reason=_FINISH.get(reason, reason) if isinstance(reason, str) else None,
         reasoning="\n".join(filter(None, thoughts)) or None,
         latency_s=answer.latency_s,
     )
+
+
+def _usage(usage: Any) -> Usage | None:
+    """The usage of an answer, with the tokens that were written to and read from the provider's cache."""
+    counts = billed(usage, _COUNTS[:1], ("output_tokens",))
+    if counts is None:
+        return None
+    cached = [billed({name: usage.get(name) or 0, "no": 0}, (name,), ("no",)) for name in _COUNTS[1:]]
+    prompts = [counts, *cached]
+    if None in prompts:
+        return None
+    return sum((part for part in prompts if part is not None), Usage())
 
 
 def _items(blocks: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> tuple[Item, ...]:

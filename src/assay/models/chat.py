@@ -8,7 +8,16 @@ from typing import Any
 
 import orjson
 
-from assay.models.dialect import EndpointQuirks, count, error_message, generic, malformed, parameters, read_json
+from assay.models.dialect import (
+    EndpointQuirks,
+    billed,
+    error_message,
+    generic,
+    malformed,
+    parameters,
+    read_json,
+    unusable,
+)
 from assay.models.transport import Answer, status_error
 from assay.types import Item, Reply, Request, Usage, content_text
 
@@ -85,7 +94,11 @@ def reply_of(document: Any, latency_s: float) -> Reply:
     except (KeyError, IndexError, TypeError, AttributeError):
         problem = error_message(document, b"") or "the answer has no choices[0].message"
         raise malformed(problem) from None
-    usage = document.get("usage") or {}
+    usage = billed(
+        document.get("usage"),
+        ("prompt_tokens", "num_prompt_tokens"),
+        ("completion_tokens", "num_completion_tokens"),
+    )
     refusal = message.get("refusal") or None
     if choice.get("finish_reason") == "content_filter":
         refusal = refusal or "stopped by a content filter"
@@ -93,10 +106,8 @@ def reply_of(document: Any, latency_s: float) -> Reply:
         text=None if content is None else content_text(content),
         refusal=refusal,
         items=reply_items(_with_references(message, choice)),
-        usage=Usage(
-            prompt_tokens=count(usage, "prompt_tokens", "num_prompt_tokens"),
-            completion_tokens=count(usage, "completion_tokens", "num_completion_tokens"),
-        ),
+        usage=usage or Usage(),
+        usage_missing=usage is None,
         finish_reason=choice.get("finish_reason"),
         reasoning=message.get("reasoning_content") or message.get("reasoning"),
         logprobs=choice.get("logprobs"),
@@ -113,10 +124,14 @@ def _with_references(message: Mapping[str, Any], choice: Mapping[str, Any]) -> M
 def reply_items(message: Mapping[str, Any]) -> tuple[Item, ...]:
     """An assistant message as items of a conversation, its tool calls as items of their own."""
     kept = {name: value for name, value in message.items() if name not in ("tool_calls", "refusal") or value}
-    calls = kept.pop("tool_calls", None) or ()
+    calls = kept.pop("tool_calls", None) or []
     items: list[Item] = [{"type": "message", "role": "assistant", **kept}]
+    if not isinstance(calls, list):
+        raise unusable("the tool calls are not a list")
     for call in calls:
-        function = call.get("function", {})
+        function = call.get("function") if isinstance(call, Mapping) else None
+        if not isinstance(function, Mapping):
+            raise unusable("a tool call has no function")
         items.append(
             {
                 "type": "function_call",

@@ -16,6 +16,7 @@ from assay.models.dialect import Dialect, EndpointQuirks, malformed
 from assay.models.redact import redacted
 from assay.models.retry import RetryPolicy
 from assay.models.transport import Answer
+from assay.models.wire import read_answer
 from assay.sandbox.linux import Limits
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.program import CallFailed, Program, Result
@@ -54,7 +55,7 @@ class CodeClient:
         row = [body, self._environment, request.sample]
         result = await self._opened().converse(self._program, row, _nobody_to_ask)
         try:
-            return self._dialect.reply(self._answer(result, time.monotonic() - started))
+            return read_answer(self._dialect, self._answer(result, time.monotonic() - started), request)
         except CallError as error:
             raise redacted(error, self._secrets) from error.__cause__
 

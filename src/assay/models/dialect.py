@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Protocol
 
@@ -10,8 +10,14 @@ import orjson
 
 from assay.models.client import CallError
 from assay.models.transport import Answer
-from assay.types import Failure, Reply, Request, Sampling
+from assay.types import Failure, Reply, Request, Sampling, Usage
 
+MOST_MESSAGE = 10_000
+"""How much of an error is looked at; what is shown is cut only after secrets are hidden."""
+MOST_TOKENS = 2**31
+"""More than any model has ever billed for one call: a larger count is a mistake."""
+MOST_DEPTH = 64
+"""JSON that is nested deeper cannot be stored."""
 SchemaStep = Literal["json_schema", "json_object", "text"]
 PARAMETERS = tuple(field.name for field in fields(Sampling))
 
@@ -86,13 +92,67 @@ def error_message(document: Any, body: bytes) -> str:
             return str(error.get("message") or error)
         if error:
             return str(error)
-    return body[:300].decode(errors="replace").strip()
+    return body[:MOST_MESSAGE].decode(errors="replace").strip()
 
 
-def count(usage: Mapping[str, Any], *names: str) -> int:
-    """The first of several token counts that is there."""
-    for name in names:
-        value = usage.get(name)
-        if isinstance(value, int | float):
-            return int(value)
-    return 0
+def billed(usage: Any, prompt: Sequence[str], completion: Sequence[str]) -> Usage | None:
+    """The usage of an answer by the names that its tokens have; None when it is missing or cannot be true.
+
+    The first name that is there counts.
+
+    >>> billed({"prompt_tokens": 7, "completion_tokens": 2}, ["prompt_tokens"], ["completion_tokens"])
+    Usage(prompt_tokens=7, completion_tokens=2)
+    >>> billed({"prompt_tokens": -7}, ["prompt_tokens"], ["completion_tokens"]) is None
+    True
+    """
+    if not isinstance(usage, Mapping):
+        return None
+    counts = [_tokens(usage, names) for names in (prompt, completion)]
+    if counts[0] is None or counts[1] is None:
+        return None
+    return Usage(prompt_tokens=counts[0], completion_tokens=counts[1])
+
+
+def _tokens(usage: Mapping[str, Any], names: Sequence[str]) -> int | None:
+    value = next((usage[name] for name in names if usage.get(name) is not None), None)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_TOKENS:
+        return None
+    return int(value)
+
+
+def safe(reply: Reply) -> Reply:
+    """The reply itself if the rest of the program can work with it; raises CallError where a part is something else.
+
+    Replies are written by strangers: a mapping where text belongs, or a list that is nested a thousand times, is a
+    failure of this sample and must not end the run.
+    """
+    for name in ("text", "refusal", "finish_reason", "reasoning"):
+        value = getattr(reply, name)
+        if value is not None and not isinstance(value, str):
+            raise unusable(f"{name.replace('_', ' ')} is {type(value).__name__} instead of text")
+    for item in reply.items:
+        if not isinstance(item, Mapping):
+            raise unusable("an item of the reply is not an object")
+    if _depth((reply.items, reply.logprobs)) > MOST_DEPTH:
+        raise unusable(f"the reply is nested more than {MOST_DEPTH} deep")
+    return reply
+
+
+def _depth(value: Any) -> int:
+    """How deep lists and mappings are nested; stops looking beyond the limit."""
+    level, depth = [value], 0
+    while level and depth <= MOST_DEPTH:
+        depth += 1
+        level = [
+            inner
+            for outer in level
+            if isinstance(outer, Mapping | list | tuple)
+            for inner in (outer.values() if isinstance(outer, Mapping) else outer)
+            if isinstance(inner, Mapping | list | tuple)
+        ]
+    return depth
+
+
+def unusable(problem: str) -> CallError:
+    """The error for an answer that another try would not make better."""
+    return CallError(Failure(stage="solve", kind="parse", detail=f"the answer cannot be used: {problem}"))

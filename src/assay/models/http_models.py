@@ -14,6 +14,7 @@ from assay.models.anthropic import Anthropic
 from assay.models.chat import Chat
 from assay.models.connection import Connection
 from assay.models.dialect import Dialect, EndpointQuirks
+from assay.models.embeddings import Embeddings
 from assay.models.extra_params import NO_EXTRAS, Extras
 from assay.models.limit import NO_LIMITS, Limits
 from assay.models.presets import ANTHROPIC_HEADERS, address, api_key, headers, preset_named, provider_at
@@ -37,12 +38,19 @@ def connect_provider(
     timeouts: Timeouts = USUAL_TIMEOUTS,
     *,
     extras: Extras = NO_EXTRAS,
+    embeds: bool = False,
 ) -> Connection:
-    """A model of a provider; a SpecError names the variable when the key or the address is not set."""
+    """A model of a provider; a SpecError names the variable when the key or the address is not set.
+
+    One that `embeds`, or says so in its name, gives vectors instead of replies.
+    """
     provider, preset = preset_named(provider)
     reference = f"{provider}/{model}"
     key = api_key(preset, reference, environment)
     url = address(provider, preset, model, environment)
+    embeds = preset.dialect == "chat" and (embeds or "embed" in model.lower())
+    if embeds:
+        url = url.replace("/chat/completions", "/embeddings")
     endpoint = Endpoint(
         url=url,
         headers=extras.over(headers(provider, preset, key)),
@@ -51,6 +59,8 @@ def connect_provider(
     )
     transport = Transport(endpoint)
     dialect: Dialect = Anthropic(model) if preset.dialect == "anthropic" else Chat(model)
+    if embeds:
+        dialect = Embeddings(model)
     client = WireClient(
         reference,
         extras.spoken(dialect),
@@ -58,7 +68,12 @@ def connect_provider(
         manner=EndpointQuirks(length_field=preset.length_field, without=_untaken(dialect)),
         secrets=[*filter(None, (key,)), *extras.headers.values(), *url_secrets(url)],
     )
-    identity = {"provider": provider, "endpoint": public_url(url), "model": model, "adapter": preset.dialect}
+    identity = {
+        "provider": provider,
+        "endpoint": public_url(url),
+        "model": model,
+        "adapter": "embeddings" if embeds else preset.dialect,
+    }
     return Connection(
         name=reference,
         client=client,
@@ -109,7 +124,8 @@ def _of_provider(loaded: LoadedModel, config: ProviderConnection, environment: M
         preset_named(config.provider_id)
     except SpecError as error:
         raise SpecError(problem_at(loaded, error, ("config", "provider_id"))) from None
-    made = connect_provider(config.provider_id, config.model_key, environment, _timeouts(loaded.file))
+    embeds = loaded.file.task == "embeddings"
+    made = connect_provider(config.provider_id, config.model_key, environment, _timeouts(loaded.file), embeds=embeds)
     return {
         "client": made.client,
         "identity": made.identity,
@@ -129,6 +145,7 @@ def _custom(
         headers=_headers(config, dialect),
         timeouts=_timeouts(file),
         tls=tls_context(url, config.tls_context, environment, folder=loaded.document.path.parent),
+        most_bytes=file.max_reply_mb << 20,
     )
     transport = Transport(endpoint)
     hidden = [value for name, value in config.custom_headers.items() if name not in loaded.plain_headers]
@@ -173,6 +190,8 @@ def _adapter(
     environment: Mapping[str, str],
     definitions: Definitions,
 ) -> tuple[Dialect, str]:
+    if config.adapter is None and loaded.file.task == "embeddings":
+        return Embeddings(config.model_key), "embeddings"
     key = IDENTITY if config.adapter is None else config.adapter.key
     any_answer = loaded.file.task == "custom"
     try:

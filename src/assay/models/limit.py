@@ -10,12 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from assay.models.client import HOPELESS_AFTER, REJECTED, CallError, Client
-from assay.types import Reply, Request
+from assay.types import Reply, Request, Usage
 
 CAUTIOUS = 10
 """How many calls may be in flight before the first one has succeeded."""
 HALVE_EVERY_S = 1.0
 """Refusals that come within this time belong to one overload: the limit is halved once."""
+REPLY_TOKENS = 4_096
+"""What a reply is taken to have at most when the task sets no max_tokens."""
 BYTES_A_TOKEN = 4
 
 
@@ -192,6 +194,17 @@ class Limited:
 def _same(error: CallError) -> CallError:
     """The same refusal for another call."""
     return CallError(error.failure, status=error.status)
+
+
+def most_usage(request: Request, reply_tokens: int | None = None) -> Usage:
+    """The most that a call may use: its prompt, generously counted, and all the tokens it may write.
+
+    `reply_tokens` replaces what a reply is taken to have at most where the request sets no limit.
+    """
+    # a token is at least one byte, so bytes bound the prompt's tokens from above; a few more frame each message
+    text = (estimate_tokens(request) - (request.sampling.max_tokens or 0)) * BYTES_A_TOKEN
+    prompt = int(text + 16 * len(request.messages) + 64)
+    return Usage(prompt_tokens=prompt, completion_tokens=request.sampling.max_tokens or reply_tokens or REPLY_TOKENS)
 
 
 def estimate_tokens(request: Request) -> float:

@@ -6,13 +6,14 @@ import asyncio
 import inspect
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from assay.models.callable_identity import VERSION, callable_identity
 from assay.models.chat import reply_of
 from assay.models.client import CallError
 from assay.models.connection import Connection
-from assay.models.dialect import EndpointQuirks, parameters
+from assay.models.dialect import EndpointQuirks, parameters, safe
 from assay.types import Failure, Reply, Request
 
 _PLAIN = EndpointQuirks()
@@ -54,7 +55,8 @@ class Calling:
             return Reply(text=said, items=(item,), finish_reason="stop", latency_s=latency_s)
         if isinstance(said, Mapping):
             document = said if "choices" in said else _completion(said)
-            return reply_of(document, latency_s)
+            # nobody bills for a function: no usage is no usage
+            return replace(safe(reply_of(document, latency_s)), usage_missing=False)
         detail = f"{self.name} returned {type(said).__name__}; expected text, a message or a chat completion"
         raise CallError(Failure(stage="solve", kind="code", detail=detail))
 

@@ -11,6 +11,7 @@ from assay.models.client import CallError
 
 HIDDEN = "[hidden]"
 _SHORTEST = 4
+_MOST_SHOWN = 600
 """Shorter values are words rather than secrets: hiding them would garble the message."""
 _SECRET_NAME = re.compile(r"key|token|secret|sig|auth|pass|credential|cookie|code", re.IGNORECASE)
 
@@ -29,8 +30,10 @@ def redact(text: str, secrets: Iterable[str]) -> str:
 
 
 def redacted(error: CallError, secrets: Iterable[str]) -> CallError:
-    """The error without secrets in its words."""
+    """The error without secrets in its words, cut after that: half a secret is not recognised."""
     detail = redact(error.failure.detail, secrets)
+    if len(detail) > _MOST_SHOWN:
+        detail = f"{detail[:_MOST_SHOWN]}..."
     if detail == error.failure.detail:
         return error
     failure = replace(error.failure, detail=detail)

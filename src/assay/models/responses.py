@@ -9,7 +9,16 @@ from typing import Any
 import orjson
 
 from assay.models.client import CallError
-from assay.models.dialect import EndpointQuirks, count, error_message, generic, malformed, parameters, read_json
+from assay.models.dialect import (
+    EndpointQuirks,
+    billed,
+    error_message,
+    generic,
+    malformed,
+    parameters,
+    read_json,
+    unusable,
+)
 from assay.models.transport import Answer, status_error
 from assay.types import Failure, Item, Reply, Request, Usage, content_text
 
@@ -84,8 +93,11 @@ def read_reply(answer: Answer) -> Reply:
     if document.get("status") == "failed":
         detail = error_message(document, b"") or "the model failed"
         raise CallError(Failure(stage="solve", kind="http", detail=detail, retryable=True))
-    usage = document.get("usage") or {}
-    why = (document.get("incomplete_details") or {}).get("reason")
+    if not all(isinstance(item, Mapping) for item in output):
+        raise unusable("an item of the output is not an object")
+    usage = billed(document.get("usage"), ("input_tokens",), ("output_tokens",))
+    details = document.get("incomplete_details")
+    why = details.get("reason") if isinstance(details, Mapping) else None
     refusal = _joined(output, "refusal", "refusal") or None
     if why == "content_filter":
         refusal = refusal or "stopped by a content filter"
@@ -95,7 +107,8 @@ def read_reply(answer: Answer) -> Reply:
         text=text_of_items(items),
         refusal=refusal,
         items=items,
-        usage=Usage(prompt_tokens=count(usage, "input_tokens"), completion_tokens=count(usage, "output_tokens")),
+        usage=usage or Usage(),
+        usage_missing=usage is None,
         finish_reason=_CUT.get(why, why) if why else "tool_calls" if calls else "stop",
         reasoning=_reasoning(output),
         logprobs=next((part["logprobs"] for part in _parts(output) if part.get("logprobs")), None),

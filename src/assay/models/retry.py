@@ -84,6 +84,8 @@ class Retrying:
         self._rejected += 1
         if error.status == 401 or not self._succeeded or self._rejected >= HOPELESS_AFTER:
             hint = f" {self._key_hint}" if error.status in (401, 403) and self._key_hint else ""
+            if error.status == 404:
+                hint = " Check the name of the model and the address of its endpoint."
             raise ModelRejected(f"{self.name} refuses all calls: {error.failure.detail.rstrip('.')}.{hint}") from error
 
     def _count_failure(self, error: CallError) -> None:

@@ -13,22 +13,26 @@ import orjson
 from assay.errors import Place, Problem, SpecError
 from assay.models.client import CallError
 from assay.models.connection import Connection
-from assay.models.dialect import count
+from assay.models.dialect import billed
 from assay.models.price import FREE
 from assay.spec.nearest import nearest
 from assay.types import Failure, Reply, Request, Usage, content_text
 
-_FIELDS = ("reply", "error", "match", "usage")
+_FIELDS = ("reply", "error", "match", "usage", "logprobs")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One recorded reply, or the error given in its place; with `match` only for messages that hold it."""
+    """One recorded reply, or the error given in its place; with `match` only for messages that hold it.
+
+    `logprobs` are the tokens of the reply with their log-probabilities, as chat completions have them.
+    """
 
     reply: str | None
     error: str | None = None
     match: str | None = None
     usage: Usage | None = None
+    logprobs: Any = None
 
 
 class Scripted:
@@ -51,7 +55,7 @@ class Scripted:
         text = line.reply
         usage = line.usage or Usage(prompt_tokens=len(last.encode()) // 4, completion_tokens=len(text or "") // 4)
         item = {"type": "message", "role": "assistant", "content": text}
-        return Reply(text=text, items=(item,), usage=usage, finish_reason="stop")
+        return Reply(text=text, items=(item,), usage=usage, finish_reason="stop", logprobs=line.logprobs)
 
     def _turn(self) -> Line:
         if not self._in_turn:
@@ -116,7 +120,17 @@ def _line(written: Any) -> Line:
         error=None if error is None else error if isinstance(error, str) else orjson.dumps(error).decode(),
         match=match,
         usage=None if usage is None else _usage(usage),
+        logprobs=_logprobs(written.get("logprobs")),
     )
+
+
+def _logprobs(written: Any) -> Any:
+    """The log-probabilities of a reply; the same object wraps them that chat completions have."""
+    if written is None:
+        return None
+    if not isinstance(written, list) or not all(isinstance(entry, Mapping) and "token" in entry for entry in written):
+        raise SpecError('"logprobs" is a list of tokens such as {"token": "MET", "logprob": -0.1}')
+    return {"content": written}
 
 
 def _reply_text(reply: Any) -> str | None:
@@ -125,7 +139,8 @@ def _reply_text(reply: Any) -> str | None:
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
-    return Usage(prompt_tokens=count(usage, "prompt_tokens"), completion_tokens=count(usage, "completion_tokens"))
+    stated = {"prompt_tokens": 0, "completion_tokens": 0, **usage}
+    return billed(stated, ("prompt_tokens",), ("completion_tokens",)) or Usage()
 
 
 def _last_text(request: Request) -> str:

@@ -6,7 +6,8 @@ import asyncio
 import os
 import ssl
 import time
-from collections.abc import Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Literal
@@ -21,6 +22,9 @@ from assay.models.first_byte_timeout import Patience
 from assay.models.redact import public_url
 from assay.types import Failure
 
+MOST_BYTES = 64 << 20
+"""How large an answer may be, unpacked: a thousand times what models write."""
+UNPACKED_AT_ONCE = 1 << 20
 RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
 
 
@@ -54,6 +58,7 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeouts: Timeouts = USUAL_TIMEOUTS
     tls: ssl.SSLContext | None = None
+    most_bytes: int = MOST_BYTES
 
 
 class Transport:
@@ -80,7 +85,14 @@ class Transport:
         self._proxy = environment_proxy(self._endpoint.url)
         return aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ssl=self._endpoint.tls or True, ttl_dns_cache=300),
-            headers={"Content-Type": "application/json", "User-Agent": "assay", **self._endpoint.headers},
+            headers={
+                "Content-Type": "application/json",
+                "User-Agent": "assay",
+                "Accept-Encoding": "gzip, deflate",
+                **self._endpoint.headers,
+            },
+            # unpacked here, within a limit of size
+            auto_decompress=False,
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=timeouts.total_s, sock_connect=timeouts.connect_s),
         )
@@ -96,7 +108,7 @@ class Transport:
         try:
             async with session.post(self._url, data=body, proxy=self._proxy, allow_redirects=False) as response:
                 self._patience.end(ticket)
-                content = await response.read()
+                content = await self._body(response)
                 return Answer(
                     status=response.status,
                     body=content,
@@ -113,6 +125,31 @@ class Transport:
             raise self._unreachable(error) from error
         finally:
             self._patience.end(ticket)
+
+    async def _body(self, response: aiohttp.ClientResponse) -> bytes:
+        """The whole body, unpacked; a CallError once it is larger than the endpoint may send."""
+        most = self._endpoint.most_bytes
+        encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+        if encoding == "identity" and response.content_length is not None and response.content_length <= most:
+            return await response.read()
+        unpack = _unpacker(encoding)
+        parts: list[bytes] = []
+        size = 0
+        try:
+            async for part in response.content.iter_any():
+                for piece in unpack(part):
+                    parts.append(piece)
+                    size += len(piece)
+                    if size > most:
+                        limit = f"{most >> 20} MB (`max_reply_mb` of its model file)"
+                        raise _unusable(f"the answer of {self._shown} is larger than {limit}")
+        except zlib.error as error:
+            raise _unusable(f"the answer of {self._shown} cannot be unpacked: {error}") from error
+        finally:
+            if size > most:
+                # the rest of the body must not be read to the end to use the connection again
+                response.close()
+        return b"".join(parts)
 
     def _too_late(self, error: TimeoutError | None, waited_s: float) -> CallError:
         wanted = "connection" if isinstance(error, aiohttp.ConnectionTimeoutError) else "answer"
@@ -150,6 +187,27 @@ def environment_proxy(url: str) -> str | None:
     return found if "://" in found else f"http://{found}"
 
 
+def _unpacker(encoding: str) -> Callable[[bytes], Iterator[bytes]]:
+    """How the parts of a body are unpacked, piece by piece, so that no piece is large whatever the part holds."""
+    if encoding == "identity":
+        return lambda part: iter((part,))
+    if encoding not in ("gzip", "x-gzip", "deflate"):
+        raise _unusable(f'the answer is packed as "{encoding[:40]}", which was not asked for')
+    # 32 takes the header of gzip or of zlib, whichever is there
+    unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+
+    def unpack(part: bytes) -> Iterator[bytes]:
+        while part:
+            yield unpacking.decompress(part, UNPACKED_AT_ONCE)
+            part = unpacking.unconsumed_tail
+
+    return unpack
+
+
+def _unusable(detail: str) -> CallError:
+    return CallError(Failure(stage="solve", kind="parse", detail=detail))
+
+
 def _passing(kind: Literal["timeout", "connection"], detail: str) -> CallError:
     return CallError(Failure(stage="solve", kind=kind, detail=detail, retryable=True))
 
@@ -168,7 +226,7 @@ def status_error(answer: Answer, message: str) -> CallError:
     retryable = answer.status in RETRYABLE_STATUS or answer.status >= 500
     if 300 <= answer.status < 400:
         message = f"the address has moved to {public_url(answer.headers.get('Location', '?'))}"
-    detail = f"HTTP {answer.status}" + (f": {message[:500]}" if message else "")
+    detail = f"HTTP {answer.status}" + (f": {message}" if message else "")
     return CallError(
         Failure(stage="solve", kind="http", detail=detail, retryable=retryable),
         status=answer.status,

@@ -9,7 +9,8 @@ from dataclasses import replace
 import orjson
 
 from assay.models.client import CallError
-from assay.models.dialect import PARAMETERS, Dialect, EndpointQuirks, SchemaStep, error_message
+from assay.models.dialect import PARAMETERS, Dialect, EndpointQuirks, SchemaStep, error_message, safe, unusable
+from assay.models.limit import most_usage
 from assay.models.redact import redact, redacted
 from assay.models.transport import Answer, Transport
 from assay.types import Reply, Request
@@ -56,7 +57,7 @@ class WireClient:
                 answer = await self._transport.post(self._dialect.body(request, manner))
                 if answer.status not in (400, 422) or not self._bends(answer, request, manner):
                     break
-            return self._dialect.reply(answer)
+            return read_answer(self._dialect, answer, request)
         except CallError as error:
             raise redacted(error, self._secrets) from error.__cause__
 
@@ -76,8 +77,23 @@ class WireClient:
         if bent is manner:
             return False
         self._manner = bent
-        self.notes.append(f"{self.name}: {note} ({redact(message[:200], self._secrets)})")
+        self.notes.append(f"{self.name}: {note} ({redact(message, self._secrets)[:200]})")
         return True
+
+
+def read_answer(dialect: Dialect, answer: Answer, request: Request) -> Reply:
+    """The reply in an answer, checked; raises CallError for whatever cannot be used.
+
+    A reply that does not say what it costs is charged with the most that was possible.
+    """
+    try:
+        reply = safe(dialect.reply(answer))
+    except CallError:
+        raise
+    # the answer is a stranger's: whatever it breaks is the failure of this sample
+    except Exception as error:
+        raise unusable(f"{type(error).__name__}: {error}") from error
+    return replace(reply, usage=most_usage(request)) if reply.usage_missing else reply
 
 
 def _message(answer: Answer) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cached_property, wraps
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from assay.datasets.open import Subsampling, fingerprint, first_rows
 from assay.errors import NotGenerated, Place, Problem, SpecError
@@ -26,8 +26,8 @@ from assay.prepare.recipes import Make, Results, materialized
 from assay.prepare.result_datasets import side_by_side
 from assay.registry import Registry
 from assay.spec import LoadedDataset, LoadedTask, load_dataset, load_task
+from assay.spec.arguments import keywords_named
 from assay.spec.definitions import NOTHING, Definitions
-from assay.spec.nearest import refuse_unknown_keywords
 from assay.spec.source import problem_in
 from assay.spec.task import Trials
 from assay.store.row_address import RowLayout
@@ -44,24 +44,7 @@ PlanKind = Literal["run", "grade", "audit"]
 """What a run is made for; the probes of an audit are steps of it, which nobody means by `latest`."""
 
 
-Checked = TypeVar("Checked")
-
-
-def keywords_checked(cls: type[Checked]) -> type[Checked]:
-    """Let a dataclass name the nearest field for a misspelled keyword, instead of Python's bare TypeError."""
-    names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
-    generated = cls.__init__
-
-    @wraps(generated)
-    def init(self: Any, **values: Any) -> None:
-        refuse_unknown_keywords(cls.__name__, values, names)
-        generated(self, **values)
-
-    cls.__init__ = init  # type: ignore[method-assign]
-    return cls
-
-
-@keywords_checked
+@keywords_named
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """What a person may say about a run beside its file; a `repeat` is the same run asked anew.

@@ -75,6 +75,8 @@ def print_estimate(terminal: Console, plan: Estimate) -> None:
             duration(model.seconds),
         )
     terminal.print(table)
+    for note in plan.notes:
+        terminal.print(Text(f"note: {clean(note)}", style="yellow"))
     total = plan.cost_usd
     words = "unknown: a model has no price"
     if total is not None:

@@ -42,6 +42,7 @@ def grade_document(result: EvalResult) -> dict[str, Any]:
         "continuous_score": result.mean_continuous,
         "tie_share": result.tie_share,
         "n_order_sensitive": result.n_order_sensitive,
+        **({"n_escalated": result.n_escalated} if result.config.escalation is not None else {}),
         "judges": {
             judge: {"n_votes": asked, "n_missing": failed, "missing": dict(result.missing_votes.get(judge, {}))}
             for judge, (failed, asked) in result.judge_failures.items()
@@ -69,6 +70,7 @@ def _item(result: Any) -> dict[str, Any]:
                 each.criterion.name or each.criterion.requirement: {
                     "label": each.label,
                     "pairwise_agreement": each.pairwise_agreement,
+                    **({"escalated": True} if each.escalated else {}),
                 }
                 for each in report.report
             },
@@ -106,6 +108,8 @@ def grade_table(result: EvalResult, names: Sequence[str]) -> RenderableType:
             f"{result.tie_share or 0:.1%} of the verdicts were decided by a tie; "
             f"the mean without snapping to options is {number(result.mean_continuous)}"
         )
+    if result.n_escalated:
+        after.append(f"{result.n_escalated:,} of {result.n_verdicts:,} verdicts were escalated to the stronger judges")
     if result.n_order_sensitive:
         after.append(f"{result.n_order_sensitive:,} of {result.n_verdicts:,} verdicts hang on the order of the options")
     told = (Text(f"note: {clean(note)}", style="yellow") for note in result.warnings)

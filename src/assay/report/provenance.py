@@ -88,7 +88,7 @@ def _lines(record: RunRecord, report: RunReport) -> Iterator[str]:
     limit = "" if spec.limit is None else f", limit {spec.limit:,}"
     clusters = "".join(f", clusters by {template}" for template in _cluster_by(record))
     yield f"seed {record.seed}, {counted(spec.num_trials, 'trial')}{limit}{clusters}"
-    yield f"{_software(record)}; {_time(record.started_at)} to {_time(record.finished_at)} UTC; {_cost(report)}"
+    yield f"{_software(record)}; {_time(record.started_at)} to {_time(record.finished_at)} UTC; {_cost(record, report)}"
 
 
 def citation(record: RunRecord, report: RunReport) -> str:
@@ -100,29 +100,46 @@ def citation(record: RunRecord, report: RunReport) -> str:
     config = f" ({_pairs(spec.config)})" if spec.config else ""
     path, digest = _dataset_path(record), spec.dataset.sha256
     dataset = "" if path is None else f" of {path}" + (f" (SHA-256 {digest})" if digest else "")
-    trials = "" if spec.num_trials == 1 else f" with {spec.num_trials} trials each"
+    trials = "" if spec.num_trials == 1 else f", each answered {spec.num_trials} times"
     if record.kind == "grade":
         # the texts were given to the program: there is no task file, and no dataset with a name
         digest = f" (SHA-256 {spec.dataset.sha256})" if spec.dataset.sha256 else ""
         subject = f'{counted(report.n_samples, "text")}{digest} of "{record.task}" {_was(report.n_samples)} graded'
+    elif record.kind == "import":
+        of_model = "" if answered is None and not record.model else f" of {model}"
+        subject = (
+            f"Results{of_model} on {counted(report.n_samples, 'sample')} of the task "
+            f'"{report.display_name or record.task}"{trials}{"," if trials else ""} were imported'
+            f"{dataset.replace(' of ', ' from ', 1)}"
+        )
     else:
         subject = (
             f"{model} {_was(1 if answered is not None or record.model else 2)} evaluated on the task "
             f'"{report.display_name or record.task}"{config} over '
             f"{counted(report.n_samples, 'sample')}{dataset}{trials}"
         )
-    sentences = [f"{subject}, with seed {record.seed} and {_software(record)}"]
+    # nothing that is imported was drawn here
+    seed = "" if record.kind == "import" else f" seed {record.seed} and"
+    sentences = [f"{subject}, with{seed} {_software(record)}"]
+    if record.specification is not None:
+        repeat = f", repeat {record.repeat + 1}" if record.repeat else ""
+        sentences.append(f'This is "{record.specification}" of the evaluation "{record.evaluation}"{repeat}')
     if judges:
         sentences.append(f"Judged by {'; '.join(judges)}")
+    columns = [template.strip("{} ") for template in _cluster_by(record)]
+    if columns:
+        sentences.append(f"Intervals allow for clusters by {', '.join(columns)}")
     sentences += [f"{_capital(label)}: {_value(value)}" for label, value in headline(report)]
     if report.n_failed:
         kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(report.failures.items()))
-        sentences.append(
-            f"{counted(report.n_failed, 'sample')} failed ({kinds}); failures are not part of these values"
-        )
+        what = f"{counted(report.n_failed, 'sample')} failed"
+        if spec.num_trials > 1:
+            # each of several trials fails by itself, and the kinds count the trials
+            what = f"{report.n_failed:,} of {counted(report.n_samples, 'sample')} had failed trials"
+        sentences.append(f"{what} ({kinds}); failures are not part of these values")
     name = f' "{record.name}"' if record.name else ""
     sentences.append(
-        f"Run {record.id}{name}, {_time(record.started_at)} to {_time(record.finished_at)} UTC, {_cost(report)}"
+        f"Run {record.id}{name}, {_time(record.started_at)} to {_time(record.finished_at)} UTC, {_cost(record, report)}"
     )
     return " ".join(f"{clean(sentence)}." for sentence in sentences)
 
@@ -163,10 +180,16 @@ def _time(moment: str | None) -> str:
     return "?" if moment is None else moment[:16].replace("T", " ")
 
 
-def _cost(report: RunReport) -> str:
-    if not report.spending:
+def _cost(record: RunRecord, report: RunReport) -> str:
+    """What the run cost, or why it cost nothing."""
+    if report.spending:
+        return "cost unknown" if report.cost_usd is None else f"cost ${report.cost_usd:,.4f}"
+    if not record.spec.models or record.kind == "import":
         return "no model calls"
-    return "cost unknown" if report.cost_usd is None else f"cost ${report.cost_usd:,.4f}"
+    if report.n_cached or report.reused_from:
+        earlier = f" of run {', '.join(report.reused_from)}" if report.reused_from else " of earlier runs"
+        return f"no new model calls: the replies are those{earlier}"
+    return "no model call succeeded" if report.n_failed else "no model calls"
 
 
 def _capital(text: str) -> str:

@@ -119,10 +119,11 @@ def _votes(votes: dict[str, list[dict[str, Any]]]) -> Table:
 
 
 def _vote(vote: dict[str, Any]) -> str:
-    """A vote in a word: the verdict, the label of the option, or why there is none."""
+    """A vote in a word: the verdict, the label of the option, or why there is none; superseded ones in brackets."""
     if vote.get("error"):
         return f"failed ({vote['error']})"
-    return str(vote.get("verdict") or vote.get("selected_label") or ("abstained" if vote.get("na") else "—"))
+    label = str(vote.get("verdict") or vote.get("selected_label") or ("abstained" if vote.get("na") else "—"))
+    return f"({label})" if vote.get("superseded") else label
 
 
 def _block(head: str, text: str, style: str) -> Iterator[tuple[str, str]]:

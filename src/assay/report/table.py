@@ -85,6 +85,9 @@ def spending_lines(spending: Sequence[Spending]) -> Iterator[str]:
         cost = "cost unknown (no price for this model)" if spent.cost_usd is None else f"${spent.cost_usd:,.4f}"
         tokens = f"{spent.usage.prompt_tokens:,} + {spent.usage.completion_tokens:,} tokens"
         line = f"{clean(spent.model, width=30)} ({spent.purpose}): {counted(spent.n_calls, 'call')}, {tokens}, {cost}"
+        if spent.n_usage_missing:
+            replies = "1 reply" if spent.n_usage_missing == 1 else f"{spent.n_usage_missing:,} replies"
+            line += f"; usage missing in {replies}, charged with the most it could be"
         yield line if place else f"\n{line}"
 
 

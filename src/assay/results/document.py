@@ -112,6 +112,7 @@ def spending_document(spent: Spending) -> dict[str, Any]:
         "prompt_tokens": spent.usage.prompt_tokens,
         "completion_tokens": spent.usage.completion_tokens,
         "cost_usd": None if spent.cost_usd is None else str(spent.cost_usd),
+        **({"n_usage_missing": spent.n_usage_missing} if spent.n_usage_missing else {}),
     }
 
 
@@ -123,6 +124,7 @@ def _spending_from(document: Mapping[str, Any]) -> Spending:
         n_calls=document["n_calls"],
         usage=Usage(prompt_tokens=document["prompt_tokens"], completion_tokens=document["completion_tokens"]),
         cost_usd=None if cost is None else Decimal(cost),
+        n_usage_missing=document.get("n_usage_missing", 0),
     )
 
 

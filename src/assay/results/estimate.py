@@ -49,7 +49,8 @@ class ExpectedPrecision:
 class Estimate:
     """A run before it starts: cells done and left, the calls of each model, and what its metrics can show.
 
-    `reused_from` names the earlier runs whose answers or replies would be used, the newest first.
+    `reused_from` names the earlier runs whose answers or replies would be used, the newest first; `notes` say which
+    counts are bounds.
     """
 
     task: str
@@ -59,6 +60,7 @@ class Estimate:
     stale: tuple[str, ...]
     reused_from: tuple[str, ...] = ()
     precision: ExpectedPrecision | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def cost_usd(self) -> tuple[Decimal, Decimal, Decimal] | None:

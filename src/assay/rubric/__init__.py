@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         LLMConfig,
     )
     from assay.grading.dataset import RubricDataset
+    from assay.grading.escalation_config import EscalationConfig
     from assay.grading.evaluate import EvalRunner, evaluate, evaluate_sync
     from assay.grading.grader import CriterionGrader
     from assay.grading.items import DataItem
@@ -50,6 +51,13 @@ if TYPE_CHECKING:
     )
     from assay.results.agreement import MetricsResult
     from assay.results.audit import AuditResult
+    from assay.rubric.escalation import (
+        EscalationCurve,
+        EscalationPoint,
+        calibrate_escalation,
+        escalation_stats,
+        replay_escalation,
+    )
     from assay.rubric.metrics import compute_metrics
 
 _HOMES = {
@@ -68,6 +76,9 @@ _HOMES = {
     "DataItem": "grading.items",
     "EnsembleCriterionReport": "judging.reports",
     "EnsembleEvaluationReport": "judging.reports",
+    "EscalationConfig": "grading.escalation_config",
+    "EscalationCurve": "rubric.escalation",
+    "EscalationPoint": "rubric.escalation",
     "EvalConfig": "grading.config",
     "EvalResult": "grading.results",
     "EvalRunner": "grading.evaluate",
@@ -92,10 +103,13 @@ _HOMES = {
     "Section": "judging.total",
     "TokenUsage": "judging.reports",
     "aggregate": "judging.aggregation",
+    "calibrate_escalation": "rubric.escalation",
     "compute_metrics": "rubric.metrics",
+    "escalation_stats": "rubric.escalation",
     "evaluate": "grading.evaluate",
     "evaluate_sync": "grading.evaluate",
     "option_order": "judging.shuffle",
+    "replay_escalation": "rubric.escalation",
 }
 
 __all__ = [
@@ -114,6 +128,9 @@ __all__ = [
     "DataItem",
     "EnsembleCriterionReport",
     "EnsembleEvaluationReport",
+    "EscalationConfig",
+    "EscalationCurve",
+    "EscalationPoint",
     "EvalConfig",
     "EvalResult",
     "EvalRunner",
@@ -138,10 +155,13 @@ __all__ = [
     "Section",
     "TokenUsage",
     "aggregate",
+    "calibrate_escalation",
     "compute_metrics",
+    "escalation_stats",
     "evaluate",
     "evaluate_sync",
     "option_order",
+    "replay_escalation",
 ]
 
 

@@ -27,12 +27,14 @@ from assay.judging.total import ScoreValueRule, total, value_of
 from assay.judging.verdicts import Verdict, is_abstention
 from assay.judging.vote_record import vote_record
 from assay.results.agreement import PANEL, MetricsResult
+from assay.spec.arguments import arguments_checked
 from assay.types import MetricValue
 
 Content = tuple[object, ...]
 """What makes a criterion the same wherever it stands: its text, its options, and which of equal ones it is."""
 
 
+@arguments_checked({})
 def compute_metrics(
     result: EvalResult,
     dataset: RubricDataset,

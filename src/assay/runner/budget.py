@@ -6,12 +6,14 @@ import asyncio
 from decimal import Decimal
 
 from assay.models.client import Client
-from assay.models.limit import estimate_tokens
+from assay.models.limit import most_usage
 from assay.models.price import Prices
-from assay.types import Reply, Request, Usage
+from assay.types import Reply, Request
 
-REPLY_TOKENS = 4_096
-"""What a reply is taken to cost at most when the task sets no max_tokens."""
+LEARNED_AFTER = 20
+"""After so many replies their lengths say more about the next one than the usual limit does."""
+MARGIN = 4
+"""A reply may be so many times as long as the longest one so far."""
 
 
 class BudgetReached(Exception):
@@ -62,22 +64,24 @@ class Budgeted:
         self._client = client
         self._prices = prices
         self._purse = purse
+        self._n_seen = 0
+        self._longest = 0
 
     async def ask(self, request: Request) -> Reply:
-        most_usd = most_cost(request, self._prices)
+        most_usd = self._prices.cost(most_usage(request, self._reply_tokens))
         await self._purse.promise(most_usd)
         paid_usd = Decimal(0)
         try:
             reply = await self._client.ask(request)
             paid_usd = self._prices.cost(reply.usage)
+            if not reply.usage_missing:
+                self._n_seen += 1
+                self._longest = max(self._longest, reply.usage.completion_tokens)
             return reply
         finally:
             await self._purse.settle(most_usd, paid_usd)
 
-
-def most_cost(request: Request, prices: Prices) -> Decimal:
-    """The most that a call may cost: its prompt, generously counted, and all the tokens it may write."""
-    allowed = request.sampling.max_tokens or REPLY_TOKENS
-    # a token is at least one byte, so bytes bound the prompt's tokens from above; a few more frame each message
-    prompt = (estimate_tokens(request) - (request.sampling.max_tokens or 0)) * 4 + 16 * len(request.messages) + 64
-    return prices.cost(Usage(prompt_tokens=int(prompt), completion_tokens=allowed))
+    @property
+    def _reply_tokens(self) -> int | None:
+        """What a reply without a limit of its own is expected to have at most; None while little is known."""
+        return max(1, MARGIN * self._longest) if self._n_seen >= LEARNED_AFTER else None

@@ -98,6 +98,7 @@ def estimate_run(plan: Plan, store: Store) -> Estimate:
         stale=tuple(stale_reasons(plan, store)),
         reused_from=runs.ids_of(store, memory.runs_used | ({before.rows_of} if before is not None and done else set())),
         precision=precision_of(n_cells // plan.layout.trials),
+        notes=tuple(note for scorer in plan.loaded.scorers for note in scorer.settings.plan_notes()),
     )
 
 

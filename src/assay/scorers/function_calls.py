@@ -19,11 +19,14 @@ ANY_ARGUMENTS: Any = object()
 _WANTED = "expected a list of function names or {name, arguments}, or a template that gives one"
 
 
-def _templates(given: Any) -> Any:
+def templates_of(given: Any) -> Any:
     """A template, or a list whose texts are templates; what is constant is checked at once."""
+    if isinstance(given, str) and _is_fixed(given):
+        try:
+            given = orjson.loads(str(given))
+        except orjson.JSONDecodeError:
+            raise ValueError(_WANTED) from None
     if isinstance(given, str):
-        if _is_fixed(given):
-            raise ValueError(_WANTED)
         return Template(given)
     if not isinstance(given, list):
         raise ValueError(_WANTED)
@@ -57,7 +60,7 @@ class FunctionCallCoverage(ReplyScorer):
     """How many of the required function calls the conversation has; one call counts for one entry."""
 
     type: Literal["function_call_coverage"]
-    function_calls: Annotated[Any, BeforeValidator(_templates)]
+    function_calls: Annotated[Any, BeforeValidator(templates_of)]
     mode: Literal["any_order", "in_order"] = "any_order"
 
     def default_metrics(self) -> list[dict[str, Any]]:
@@ -75,7 +78,7 @@ def function_call_coverage(settings: FunctionCallCoverage, rows: Rows) -> ScoreC
 
     def one(entries: list[Any], calls: Sequence[Any]) -> dict[str, Any]:
         required = required_calls(entries)
-        found = match(required, [(str(call.get("name")), _arguments(call.get("arguments"))) for call in calls])
+        found = match(required, list(map(call_of, calls)))
         total = len(required)
         return {
             "all_required_calls_made": 1.0 if found == total else 0.0,
@@ -113,6 +116,11 @@ def required_calls(entries: Sequence[Any]) -> list[Call]:
     return required
 
 
+def call_of(item: Mapping[str, Any]) -> Call:
+    """A function call of a conversation as a name with its arguments."""
+    return str(item.get("name")), _arguments(item.get("arguments"))
+
+
 def _arguments(given: Any) -> Any:
     """The arguments of a call; JSON text is read, and what is no JSON equals no required arguments."""
     if not isinstance(given, str):
@@ -123,7 +131,8 @@ def _arguments(given: Any) -> Any:
         return given
 
 
-def _fits(required: Call, call: Call) -> bool:
+def call_fits(required: Call, call: Call) -> bool:
+    """Whether a call is the required one; its arguments count where the entry has some."""
     if required[0] != call[0]:
         return False
     return required[1] is ANY_ARGUMENTS or same_json(required[1], call[1])
@@ -145,7 +154,7 @@ def _matched_in_any_order(required: Sequence[Call], calls: Sequence[Call]) -> in
     free = list(calls)
     for entry in sorted(required, key=lambda entry: entry[1] is ANY_ARGUMENTS):
         for place, call in enumerate(free):
-            if _fits(entry, call):
+            if call_fits(entry, call):
                 del free[place]
                 break
     return len(calls) - len(free)
@@ -158,7 +167,7 @@ def _matched_in_order(required: Sequence[Call], calls: Sequence[Call]) -> int:
         before = 0
         for place, call in enumerate(calls, start=1):
             above = best[place]
-            best[place] = before + 1 if _fits(entry, call) else max(above, best[place - 1])
+            best[place] = before + 1 if call_fits(entry, call) else max(above, best[place - 1])
             before = above
     return best[-1]
 

@@ -13,6 +13,7 @@ import orjson
 from pydantic import Field, field_validator, model_validator
 
 from assay.errors import SpecError
+from assay.judging.escalation import Escalation, check_names
 from assay.judging.examples import FewShot
 from assay.judging.judge_failures import count_votes, missing_notes
 from assay.judging.length import words_in
@@ -51,6 +52,14 @@ class JudgeSettings(Settings):
         return Judge(id=str(self.id or model), model=model, weight=self.weight, sampling=sampling)
 
 
+class EscalationSettings(Settings):
+    """Judges that decide a criterion if the first judges' confidence is below `threshold`, or below its own."""
+
+    judges: list[JudgeSettings] = Field(min_length=1)
+    threshold: float = Field(ge=0, le=1)
+    per_criterion: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricItem:
     """One row as a panel grades it: the text, the rubric for it, and what a person said of it, if anybody did."""
@@ -83,6 +92,7 @@ class RubricScorer(TextScorer):
     reference: Template | None = None
     prompt: Template | None = None
     ground_truth: Template | None = None
+    escalation: EscalationSettings | None = None
 
     keeps_abstentions: ClassVar[bool] = False
     """Whether a panel that abstained leaves a score without its number, which has the votes, instead of a failure."""
@@ -95,14 +105,23 @@ class RubricScorer(TextScorer):
 
     @model_validator(mode="after")
     def _can_work(self) -> RubricScorer:
-        check_panel(self.panel)
+        check_panel([*self.panel, *self.escalation_panel])
         _ = self.config
+        if self.escalation is not None:
+            check_names(self.escalation.per_criterion, self.rubrics)
         return self
 
     @cached_property
     def panel(self) -> tuple[Judge, ...]:
         """The judges in order."""
         return with_replicas([settings.judge for settings in self.judges])
+
+    @property
+    def escalation_panel(self) -> tuple[Judge, ...]:
+        """The judges to whom doubtful criteria are escalated, in order; none without an escalation."""
+        stronger = [] if self.escalation is None else [settings.judge for settings in self.escalation.judges]
+        # counted after the first judges: the same model asked in the same way is asked anew
+        return with_replicas([*(settings.judge for settings in self.judges), *stronger])[len(self.judges) :]
 
     @cached_property
     def config(self) -> PanelConfig:
@@ -120,6 +139,16 @@ class RubricScorer(TextScorer):
             skip_failed=self.on_failed_criterion == "skip",
             few_shot=self.examples,
             scoring=self.scoring,
+            escalation=self._escalation(),
+        )
+
+    def _escalation(self) -> Escalation | None:
+        if self.escalation is None:
+            return None
+        return Escalation(
+            judges=self.escalation_panel,
+            threshold=self.escalation.threshold,
+            per_criterion=self.escalation.per_criterion,
         )
 
     @property
@@ -149,6 +178,16 @@ class RubricScorer(TextScorer):
         for name in ("panel", "config"):
             copy.__dict__.pop(name, None)
         return copy
+
+    def plan_notes(self) -> tuple[str, ...]:
+        """Which verdicts are doubtful is known after the first judges have answered."""
+        if self.escalation is None:
+            return ()
+        names = ", ".join(judge.id for judge in self.escalation_panel)
+        return (
+            f"the calls of {names} are an upper bound: every criterion that the first judges have not judged yet "
+            "counts as escalated",
+        )
 
     def wants_seed(self) -> bool:
         """An unset seed is that of the store, so that a rerun asks the same questions."""
@@ -268,7 +307,7 @@ async def judge_by_rubric(settings: RubricScorer, rows: Rows, ask: Ask) -> Score
 
 
 def _panel_detail(settings: RubricScorer, said: Iterable[Said]) -> Mapping[str, Any] | None:
-    """How many verdicts a tie decided, missing votes, and weights that change nothing."""
+    """How many verdicts were escalated or decided by a tie, missing votes, and weights that change nothing."""
     kept = [metadata for _, metadata, _ in said if metadata is not None]
     verdicts = sum(len(metadata.get("votes", {})) for metadata in kept)
     ties = sum(len(metadata.get("decided_by_tie", ())) for metadata in kept)
@@ -283,6 +322,14 @@ def _panel_detail(settings: RubricScorer, said: Iterable[Said]) -> Mapping[str, 
             judge: {"n_votes": count.asked, "n_missing": count.missing, "missing": dict(count.kinds)}
             for judge, count in counts.items()
         }
+    if settings.escalation is not None:
+        escalated = sum(len(metadata.get("escalated", ())) for metadata in kept)
+        detail["escalated"] = {"n": escalated, "of": verdicts}
+        if verdicts:
+            notes.append(f"{escalated:,} of {verdicts:,} verdicts ({escalated / verdicts:.1%}) were escalated")
+        notes += dict.fromkeys(
+            note for metadata in kept for note in metadata.get("warnings") or () if "no confidence" in note
+        )
     if ties:
         continuous = mean_of([metadata.get("continuous_score") for metadata in kept])
         detail["ties"] = {"n": ties, "of": verdicts, "continuous_score": continuous}

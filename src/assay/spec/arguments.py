@@ -15,6 +15,7 @@ from assay.spec.nearest import refuse_unknown_keywords
 
 Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
+Checked = TypeVar("Checked")
 Expectation = tuple[str, Callable[[Any], bool]]
 """What a value should be, in words, and whether it is."""
 
@@ -104,6 +105,20 @@ def arguments_checked(
         return checked
 
     return decorate
+
+
+def keywords_named(cls: type[Checked]) -> type[Checked]:
+    """Let a class name the nearest keyword for a misspelled one, instead of Python's bare TypeError."""
+    init = cls.__init__
+    known = [name for name in inspect.signature(init).parameters if name != "self"]
+
+    @wraps(init)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+        refuse_unknown_keywords(cls.__name__, kwargs, known)
+        init(self, *args, **kwargs)
+
+    cls.__init__ = checked  # type: ignore[method-assign]
+    return cls
 
 
 def _check_values(

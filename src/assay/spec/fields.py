@@ -85,6 +85,10 @@ class ScorerSpec(Settings):
         """A digest of the same."""
         return None
 
+    def plan_notes(self) -> tuple[str, ...]:
+        """What a reader of a plan should know about the calls of this scorer."""
+        return ()
+
     def wants_seed(self) -> bool:
         """Does the scorer draw something by a seed that its file leaves open?"""
         return False

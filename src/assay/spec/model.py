@@ -69,6 +69,7 @@ class ModelFile(Settings):
     sampling: SamplingSpec | None = None
     prices: PriceSettings | None = None
     timeout: Seconds | TimeoutSettings | None = None
+    max_reply_mb: int = Field(default=64, ge=1, le=4096)
 
 
 class AdapterReference(Settings):
@@ -246,8 +247,6 @@ def model_of(document: Document) -> LoadedModel:
     checker.problems += document.problems
     data = with_environment(document.data, document.environment)
     file = checker.validated(ModelFile, data, (), "the model")
-    if data.get("task") == "embeddings":
-        checker.report("models for embeddings are not available in this version", ("task",))
     config = _config(data, checker)
     if file is None or config is None or checker.problems:
         raise SpecError(checker.problems)

@@ -121,21 +121,19 @@ def resample_sums(
     distinct, width = found.sums.shape
     draws = int(np.clip(ALL_NUMBERS // (distinct * max(1, width // WIDE)), FEWEST_DRAWS, DRAWS))
     chunk = max(1, CHUNK_NUMBERS // max(distinct, width, STICKS))
+    single, counts = bool(np.all(found.counts == 1)), found.counts.astype(np.float64)
+    # One table for all chunks: a new one costs as much in fresh pages of memory as its numbers cost to draw.
+    table = np.empty((min(chunk, draws), distinct))
     parts = []
     for start in range(0, draws, chunk):
-        size = min(chunk, draws - start)
-        parts.append(value(_weights(found, size, rng) @ found.sums + pseudo(size, rng)))
+        weights = table[: min(chunk, draws - start)]
+        # Gamma(1) is the exponential distribution, which is drawn twice as fast.
+        if single:
+            rng.standard_exponential(out=weights)
+        else:
+            rng.standard_gamma(counts, out=weights)
+        parts.append(value(weights @ found.sums + pseudo(len(weights), rng)))
     return np.concatenate(parts)
-
-
-def _weights(found: Units, draws: int, rng: np.random.Generator) -> FloatArray:
-    shape = (draws, len(found.counts))
-    # Gamma(1) is the exponential distribution, which is drawn twice as fast.
-    return (
-        rng.standard_exponential(shape)
-        if np.all(found.counts == 1)
-        else rng.standard_gamma(found.counts.astype(np.float64), size=shape)
-    )
 
 
 def pseudo_pairs(

@@ -7,12 +7,14 @@ from decimal import Decimal
 from typing import Any
 
 import orjson
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, case, func, select
 
 from assay.store.runs import now
 from assay.store.schema import calls
 from assay.store.store import Store, insert_many
 from assay.types import CallPurpose, PaidCall, Reply, Spending, Usage
+
+_MISSING = "usage_missing"
 
 
 def write_calls(connection: Connection, run_no: int, paid: Sequence[PaidCall]) -> None:
@@ -28,6 +30,9 @@ def _row(run_no: int, call: PaidCall, moment: str) -> tuple[Any, ...]:
         value = getattr(reply, name)
         if value is not None:
             document[name] = value
+    if reply.usage_missing:
+        # the last entry, so that it can be counted by how the text ends
+        document[_MISSING] = True
     return (
         call.key,
         run_no,
@@ -83,6 +88,7 @@ class CallReader:
             refusal=document.get("refusal"),
             items=tuple(document["items"]),
             usage=Usage(prompt_tokens=found[1], completion_tokens=found[2]),
+            usage_missing=document.get(_MISSING, False),
             finish_reason=document.get("finish_reason"),
             reasoning=document.get("reasoning"),
             logprobs=document.get("logprobs"),
@@ -119,6 +125,7 @@ def spending(store: Store, run_no: int) -> list[Spending]:
             func.sum(calls.c.prompt_tokens),
             func.sum(calls.c.completion_tokens),
             func.count(calls.c.cost_usd),
+            func.sum(case((calls.c.reply.like(f'%"{_MISSING}":true}}'), 1), else_=0)),
         )
         .where(calls.c.run_no == run_no)
         .group_by(calls.c.model, calls.c.purpose)
@@ -133,8 +140,9 @@ def spending(store: Store, run_no: int) -> list[Spending]:
                 n_calls=n,
                 usage=Usage(prompt_tokens=int(tokens_in), completion_tokens=int(tokens_out)),
                 cost_usd=_total(connection, run_no, model, purpose) if priced == n else None,
+                n_usage_missing=int(missing),
             )
-            for model, purpose, n, tokens_in, tokens_out, priced in rows
+            for model, purpose, n, tokens_in, tokens_out, priced, missing in rows
         ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,7 +10,7 @@ from typing import Any
 
 from jinja2 import Template as JinjaTemplate
 from jinja2 import meta, nodes
-from jinja2.exceptions import UndefinedError
+from jinja2.exceptions import TemplateSyntaxError, UndefinedError
 from jinja2.runtime import Undefined
 
 from assay.errors import TemplateFailure
@@ -18,6 +19,7 @@ from assay.templates.environment import MissingFieldError, environment
 from assay.templates.messages import MOST_TEXT, failure_at, too_long
 
 _RESULT = "assay_result"
+_UNKNOWN = re.compile(r"No (filter|test) named '(\w+)'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,12 @@ def cause(error: Exception, variables: Mapping[str, Any]) -> str:
         near = nearest(name, variables)
         hint = f'did you mean "{near}"?' if near else f"there is {listing(variables)}"
         return f"{text}; {hint}"
+    unknown = _UNKNOWN.match(text) if isinstance(error, TemplateSyntaxError) else None
+    if unknown is not None:
+        kind, name = unknown.groups()
+        made = environment()
+        near = nearest(name, made.filters if kind == "filter" else made.tests)
+        return f'{text} Did you mean "{near}"?' if near else text
     return text
 
 

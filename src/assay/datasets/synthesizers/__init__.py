@@ -15,6 +15,10 @@ KINDS: LazyKinds[SynthesizerKind] = LazyKinds(
             "template": "template",
             "llm": "llm",
             "python": "snippet",
+            "claim_extraction": "claims:EXTRACTION",
+            "claim_labeling": "claims:LABELING",
+            "link_claim_quotes": "claims:QUOTES",
+            "question_answering": "question_answering",
             "drop_columns": "drop_columns",
             "empty": "empty",
         }.items()

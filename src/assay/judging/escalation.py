@@ -1,0 +1,124 @@
+"""Escalation: which verdicts of a first judge are doubtful, and so go to a stronger panel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.errors import Problem, SpecError
+from assay.judging.aggregation import all_errors, cast_index, decide
+from assay.judging.criteria import Criterion, CriterionVerdict
+from assay.judging.panel_config import Judge
+from assay.judging.rubric import Rubric
+from assay.judging.verdicts import Verdict, Vote, is_abstention
+from assay.spec.nearest import listing, nearest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Escalation:
+    """The judges that decide where the first judges are unsure, and how sure the first ones must be.
+
+    A criterion is escalated if the first judges failed, abstained, have no confidence, or have one below the threshold:
+    its own in `per_criterion`, by its name, else `threshold`.
+    """
+
+    judges: tuple[Judge, ...]
+    threshold: float
+    per_criterion: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        check_thresholds(self.threshold, self.per_criterion)
+
+    def wants(self, name: str, confidence: float | None) -> bool:
+        """Whether a criterion on which the first judges have this confidence goes to the panel."""
+        return is_doubtful(confidence, self.per_criterion.get(name, self.threshold))
+
+
+def is_doubtful(confidence: float | None, threshold: float) -> bool:
+    """Whether a verdict is escalated at a threshold; one without a confidence always is.
+
+    >>> is_doubtful(0.8, 0.8), is_doubtful(0.79, 0.8), is_doubtful(None, 0.0)
+    (False, True, True)
+    """
+    return confidence is None or confidence < threshold
+
+
+def check_thresholds(threshold: object, per_criterion: Mapping[str, object] | None = None) -> None:
+    """Raise a SpecError unless every threshold is a number from 0 to 1."""
+    named = {f'the threshold of "{name}"': value for name, value in (per_criterion or {}).items()}
+    for what, value in {"the threshold": threshold, **named}.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise SpecError(f"{what} of an escalation must be a number between 0 and 1, not {value!r}")
+
+
+def check_names(per_criterion: Iterable[str], rubrics: Iterable[Rubric]) -> None:
+    """Raise a SpecError for a threshold of a criterion that no rubric has, with the name that was probably meant."""
+    known = list(dict.fromkeys(name for rubric in rubrics for name in rubric.names))
+    for name in per_criterion:
+        if name not in known:
+            message = f'unknown criterion "{name}" in per_criterion; the criteria are {listing(known)}'
+            raise SpecError(Problem(message=message, suggestion=nearest(name, known)))
+
+
+def confidence_of(criterion: Criterion, votes: Sequence[Vote], strategy: str | None = None) -> float | None:
+    """How sure judges are of their verdict on a criterion: the mean, over their votes, of the support for it.
+
+    A vote for the verdict supports it by its own probability, or by 1 where the model returned none; any other vote
+    supports it by 0. So one vote with logprobs has the probability of the chosen option, and repeats without logprobs
+    have the share that agrees. None if all votes failed, if the verdict is an abstention, and for a single vote
+    without a probability, which says nothing about how sure its judge is.
+
+    >>> from assay.judging.verdicts import JudgeVote
+    >>> polite = Criterion(requirement="Polite")
+    >>> confidence_of(polite, [JudgeVote(judge_id="a", verdict=v, repeat=n) for n, v in enumerate(["MET", "MET"])])
+    1.0
+    >>> confidence_of(polite, [JudgeVote(judge_id="a", verdict="MET", confidence=0.7)])
+    0.7
+    """
+    answered = [vote for vote in votes if not vote.is_error]
+    if not answered or all_errors(votes):
+        return None
+    if len(answered) == 1 and answered[0].confidence is None:
+        return None
+    verdict = decide(criterion, votes, strategy).verdict
+    if is_abstention(verdict):
+        return None
+    final = _index_of(verdict)
+    support = [
+        (1.0 if vote.confidence is None else vote.confidence) if cast_index(criterion, vote) == final else 0.0
+        for vote in answered
+    ]
+    return math.fsum(support) / len(support)
+
+
+def _index_of(verdict: Verdict) -> int | None:
+    """The index of a verdict as `cast_index` gives that of a vote."""
+    if isinstance(verdict, CriterionVerdict):
+        return int(verdict is CriterionVerdict.MET)
+    return verdict.selected_index
+
+
+def deciding(votes: Iterable[Vote]) -> list[Vote]:
+    """The votes that count: those of the first judges are superseded where a panel took over."""
+    return [vote for vote in votes if not vote.superseded]
+
+
+def first_votes(votes: Sequence[Vote]) -> list[Vote]:
+    """The votes of the first judges, which are the superseded ones where a panel took over."""
+    superseded = [vote for vote in votes if vote.superseded]
+    return superseded or list(votes)
+
+
+def escalation_notes(criteria: Iterable[tuple[Criterion, Sequence[Vote]]]) -> list[str]:
+    """A sentence about first judges that were escalated because nobody could say how sure they are."""
+    silent: list[str] = []
+    for criterion, votes in criteria:
+        first = [vote for vote in votes if vote.superseded and cast_index(criterion, vote) is not None]
+        if len(first) == 1 and first[0].confidence is None:
+            silent.append(first[0].judge_id)
+    return [
+        f'judge "{judge}" has no confidence, so all its verdicts are escalated: its replies have no logprobs and it is '
+        "asked once per criterion; request logprobs from the model, or set repeats to at least 2"
+        for judge in dict.fromkeys(silent)
+    ]

@@ -30,8 +30,8 @@ def define_file(path: Path, options: Options, *, listener: Listener = silent) ->
 
     A dataset that needs a model which costs money, or may, is generated only below a spending limit.
     """
-    known = registry()
-    checked = check_files([path], known, config=options.config, allow_outside=options.allow_outside)
+    kinds = registry()
+    checked = check_files([path], kinds, config=options.config, allow_outside=options.allow_outside)
     if checked.problems:
         raise SpecError(checked.problems)
     run = load_run(path, config=options.config, strict=True, allow_outside=options.allow_outside)
@@ -41,17 +41,17 @@ def define_file(path: Path, options: Options, *, listener: Listener = silent) ->
     generated = _generated(run)
     recipes: list[Recipe] = []
     for dataset in generated:
-        made = recipe(dataset, known, None, lambda needed: _make(needed, options, listener))
-        _refuse_unlimited(made, options)
-        recipes.append(made)
+        needed = recipe(dataset, kinds, None, lambda source: _make(source, options, listener))
+        _refuse_unlimited(needed, options)
+        recipes.append(needed)
     datasets = []
-    for made in recipes:
-        notes += collision_notes(made)
-        is_new = options.fresh or not made.is_made
+    for needed in recipes:
+        notes += collision_notes(needed)
+        is_new = options.fresh or not needed.is_made
         if is_new:
-            generate(made, options, listener=listener)
-        n_rows = orjson.loads(made.about.read_bytes())["n_rows"]
-        datasets.append(MadeDataset(key=made.dataset.key, file=made.file, n_rows=n_rows, made_now=is_new))
+            generate(needed, options, listener=listener)
+        n_rows = orjson.loads(needed.about.read_bytes())["n_rows"]
+        datasets.append(MadeDataset(key=needed.dataset.key, file=needed.file, n_rows=n_rows, made_now=is_new))
     parts = [
         DefinedPart(kind=kind, key=key, place=document.spot(()).value)
         for (kind, key), document in run.definitions.documents.items()
@@ -63,28 +63,29 @@ def define_file(path: Path, options: Options, *, listener: Listener = silent) ->
 
 
 def _make(needed: Recipe, options: Options, listener: Listener) -> None:
+    """Generate a dataset that another one is drawn from."""
     _refuse_unlimited(needed, options)
     generate(needed, options, listener=listener)
 
 
 def _generated(run: LoadedRun) -> list[GeneratedDataset]:
     """The generated datasets of a run file; those made of the result of a task wait for an evaluation."""
-    known = registry()
+    kinds = registry()
     documents = [document for (kind, _), document in run.definitions.documents.items() if kind == "dataset"]
-    datasets = [dataset_of(document, known, run.reading) for document in documents]
-    return [each for each in datasets if isinstance(each, GeneratedDataset) and each.result_of is None]
+    datasets = [dataset_of(document, kinds, run.reading) for document in documents]
+    return [dataset for dataset in datasets if isinstance(dataset, GeneratedDataset) and dataset.result_of is None]
 
 
-def _refuse_unlimited(made: Recipe, options: Options) -> None:
+def _refuse_unlimited(needed: Recipe, options: Options) -> None:
     """Refuse to spend money that nobody has set a limit to."""
-    if options.max_cost is not None or (made.is_made and not options.fresh):
+    if options.max_cost is not None or (needed.is_made and not options.fresh):
         return
-    for connection in made.connections.values():
+    for connection in needed.connections.values():
         prices = connection.prices
         if prices is None or prices.input_per_million or prices.output_per_million:
             why = "costs money" if prices is not None else "may cost money: its file gives no `prices`"
             message = (
-                f'the dataset "{made.dataset.key}" asks the model "{connection.name}", which {why}; '
+                f'the dataset "{needed.dataset.key}" asks the model "{connection.name}", which {why}; '
                 "set --max-cost USD, or generate it with `assay generate`"
             )
-            raise SpecError(Problem(message=message, place=made.dataset.place))
+            raise SpecError(Problem(message=message, place=needed.dataset.place))

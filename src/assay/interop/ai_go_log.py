@@ -67,15 +67,15 @@ def _data(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def _answer(solver: Any) -> tuple[tuple[Item, ...], str | None]:
     """The conversation of a sample and the text of its last reply, as far as there are any."""
-    made = solver.get("output") if isinstance(solver, dict) else None
-    if not isinstance(made, dict):
+    answer = solver.get("output") if isinstance(solver, dict) else None
+    if not isinstance(answer, dict):
         return (), None
-    recorded = made.get("trace") if "trace" in made else made.get("messages")
+    recorded = answer.get("trace") if "trace" in answer else answer.get("messages")
     try:
         trace = as_trace(recorded) if recorded else Trace(())
     except UnreadableError:
         trace = Trace(())
-    output = made.get("output")
+    output = answer.get("output")
     for choice in dicts(output.get("choices")) if isinstance(output, dict) else ():
         message = choice.get("message")
         if isinstance(message, dict) and message.get("content") is not None:
@@ -122,7 +122,7 @@ def _notes(entries: list[dict[str, Any]]) -> Iterator[str]:
 def _figures(evidence: Mapping[str, Any]) -> Iterator[SourceFigure]:
     for metric in dicts(evidence.get("metrics")):
         values = metric.get("values")
-        for name, given in values.items() if isinstance(values, dict) else ():
-            value = as_number(given)
+        for name, figure in values.items() if isinstance(values, dict) else ():
+            value = as_number(figure)
             if value is not None:
                 yield SourceFigure(name=f"{metric.get('scorer_key')}/{metric.get('metric_key')}/{name}", value=value)

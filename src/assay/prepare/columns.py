@@ -65,7 +65,8 @@ def _unknown_names(text: Located, loaded: LoadedTask) -> Iterator[Problem]:
 def answer_problems(loaded: LoadedTask) -> Iterator[Problem]:
     """A problem for every scorer that wants an answer in a task where nothing answers."""
     if loaded.solver is not None and isinstance(loaded.solver.settings, GroupedSingleTurnSolver):
-        yield from _grouped_problems(loaded)
+        why = "grouped_single_turn_solver gives several outputs"
+        yield from _no_reply_problems(loaded, why, "{{ (solver_output.output | fromjson)[0] }}")
     if loaded.solver is not None or loaded.task.definition.solver is not None:
         return
     for scorer in loaded.scorers:
@@ -74,25 +75,18 @@ def answer_problems(loaded: LoadedTask) -> Iterator[Problem]:
             yield problem_in(loaded.document.sources, message, scorer.place)
 
 
-def _grouped_problems(loaded: LoadedTask) -> Iterator[Problem]:
-    """A problem for every scorer of a chat reply in a task whose answer is several outputs."""
-    for scorer in loaded.scorers:
-        if scores_reply(scorer.settings) and not _has_postprocessor(loaded):
-            message = (
-                f"{scorer.kind.name} scores a chat reply, but grouped_single_turn_solver gives several outputs: "
-                'give `value`, such as "{{ (solver_output.output | fromjson)[0] }}"'
-            )
-            yield problem_in(loaded.document.sources, message, scorer.place)
-
-
 def custom_output_problems(loaded: LoadedTask, model: str) -> Iterator[Problem]:
     """A problem for every scorer of a chat reply, where the model's output is of a kind of its own."""
+    return _no_reply_problems(loaded, f"the model {model} is of the task custom", "{{ solver_output.output }}")
+
+
+def _no_reply_problems(loaded: LoadedTask, why: str, value: str) -> Iterator[Problem]:
+    """A problem for every scorer of a chat reply, where there is none; a postprocessor may make one."""
+    if _has_postprocessor(loaded):
+        return
     for scorer in loaded.scorers:
-        if scores_reply(scorer.settings) and not _has_postprocessor(loaded):
-            message = (
-                f"{scorer.kind.name} scores a chat reply, but the model {model} is of the task custom: give `value`, "
-                'such as "{{ solver_output.output }}"'
-            )
+        if scores_reply(scorer.settings):
+            message = f'{scorer.kind.name} scores a chat reply, but {why}: give `value`, such as "{value}"'
             yield problem_in(loaded.document.sources, message, scorer.place)
 
 

@@ -38,16 +38,16 @@ class Confusion:
 
 def confusion_of(metric: MetricReport) -> Confusion | None:
     """The confusion matrix of a classification metric; None for any other."""
-    found = metric.result.detail.get("confusion")
-    if not isinstance(found, dict) or not found:
+    written = metric.result.detail.get("confusion")
+    if not isinstance(written, dict) or not written:
         return None
     if metric.type == "binary-classification":
         names = metric.result.detail.get("answers") or {"positive": "positive", "negative": "negative"}
-        counts = ((found["tp"], found["fn"]), (found["fp"], found["tn"]))
+        counts = ((written["tp"], written["fn"]), (written["fp"], written["tn"]))
         return Confusion((str(names["positive"]), str(names["negative"])), counts)
-    if not all(isinstance(row, dict) for row in found.values()):
+    if not all(isinstance(row, dict) for row in written.values()):
         return None
-    return Confusion(tuple(found), tuple(tuple(row.values()) for row in found.values()))
+    return Confusion(tuple(written), tuple(tuple(row.values()) for row in written.values()))
 
 
 def confusion_lines(metric: MetricReport) -> Iterator[Table | Text]:
@@ -59,8 +59,8 @@ def confusion_lines(metric: MetricReport) -> Iterator[Table | Text]:
     corner = "truth \\ predicted"
     columns = [max(len(name), *(len(f"{row[i]:,}") for row in confusion.counts)) + 2 for i, name in enumerate(names)]
     if 2 + len(corner) + 2 + sum(columns) > MOST_WIDTH:
-        told = "; ".join(confusion.mistakes()) or "no mistakes"
-        yield Text(f"  {len(names)} classes, most frequent mistakes: {told}", style="dim")
+        mistakes = "; ".join(confusion.mistakes()) or "no mistakes"
+        yield Text(f"  {len(names)} classes, most frequent mistakes: {mistakes}", style="dim")
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column(f"  {corner}", no_wrap=True)

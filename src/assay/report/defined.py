@@ -16,12 +16,12 @@ def defined_document(defined: Defined) -> dict[str, Any]:
     return {
         "evaluation": None,
         "defines": [
-            {"kind": each.kind, "key": each.key, "file": each.place.file, "line": each.place.line}
-            for each in defined.parts
+            {"kind": part.kind, "key": part.key, "file": part.place.file, "line": part.place.line}
+            for part in defined.parts
         ],
         "datasets": [
-            {"key": made.key, "file": str(made.file), "n_rows": made.n_rows, "made_now": made.made_now}
-            for made in defined.datasets
+            {"key": dataset.key, "file": str(dataset.file), "n_rows": dataset.n_rows, "made_now": dataset.made_now}
+            for dataset in defined.datasets
         ],
     }
 
@@ -30,10 +30,10 @@ def print_defined(terminal: Console, defined: Defined) -> None:
     """Print what the run file defines, kind by kind, and the rows of its generated datasets."""
     terminal.print(Text(f"{defined.file.name} has no evaluation to run; it defines:", style="bold"))
     by_kind: dict[str, list[str]] = {}
-    for each in defined.parts:
-        by_kind.setdefault(each.kind, []).append(each.key)
+    for part in defined.parts:
+        by_kind.setdefault(part.kind, []).append(part.key)
     for kind, keys in by_kind.items():
         terminal.print(Text(clean(f"  {counted(len(keys), kind)}: {', '.join(keys)}")), soft_wrap=True)
-    for made in defined.datasets:
-        when = "generated now" if made.made_now else "there already"
-        terminal.print(Text(clean(f"  {made.key}: {counted(made.n_rows, 'row')} ({when})"), style="dim"))
+    for dataset in defined.datasets:
+        when = "generated now" if dataset.made_now else "there already"
+        terminal.print(Text(clean(f"  {dataset.key}: {counted(dataset.n_rows, 'row')} ({when})"), style="dim"))

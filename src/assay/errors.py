@@ -2,6 +2,7 @@
 
 AssayError                  something a person can act on; the command line prints it, never a traceback
 ├── SpecError               a file, flag or argument is wrong: fix it and run again (exit code 2)
+│   ├── MissingFile         a file that was named does not exist
 │   ├── MissingExtra        an optional part is not installed; the message holds the command
 │   └── NotGenerated        a dataset must be generated first
 ├── RunError                the run could not go on; what was finished is kept (exit code 3)
@@ -56,7 +57,7 @@ class AssayError(Exception):
     exit_code = 3
 
 
-class SpecError(AssayError):
+class SpecError(AssayError, ValueError):
     """The input is wrong; all that is wrong with it comes at once."""
 
     exit_code = 2
@@ -72,6 +73,10 @@ class SpecError(AssayError):
 
 class ArgumentError(SpecError, TypeError):
     """A public function was called with a name or a value that it does not take; nothing was read or paid."""
+
+
+class MissingFile(SpecError, FileNotFoundError):
+    """A file that was named does not exist."""
 
 
 class MissingExtra(SpecError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.errors import SpecError
-from assay.rubric import FewShotConfig, LLMConfig
+from assay.rubric import CannotAssessConfig, FewShotConfig, LLMConfig
 
 
 def test_the_key_is_never_shown():
@@ -33,6 +33,11 @@ def test_parameters_become_sampling():
 def test_what_cannot_be_done_is_refused(arguments, message):
     with pytest.raises(SpecError, match=message):
         LLMConfig("openai/x", **arguments)
+
+
+def test_a_strategy_that_is_not_known_is_refused():
+    with pytest.raises(SpecError, match='"sometimes" is not known'):
+        CannotAssessConfig("sometimes")
 
 
 def test_examples_that_cannot_be_had_are_refused():

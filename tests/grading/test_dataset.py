@@ -21,11 +21,11 @@ def test_ground_truth_is_read_in_any_case_and_kept_in_the_rubrics_words(mixed):
     dataset = RubricDataset(prompt="P", rubric=mixed, name="d")
     dataset.add_item("text", "good", ground_truth=[CriterionVerdict.MET, "4", "just RIGHT "])
     dataset.add_item("text", ground_truth={"ann": ["unmet", "1", "Just right"], "bob": ["MET", "2", "Just right"]})
-    assert dataset[0].ground_truth == (CriterionVerdict.MET, "4", "Just right")
+    assert dataset[0].ground_truth == [CriterionVerdict.MET, "4", "Just right"]
     assert dataset[1].ground_truth is None
-    assert dataset[1].annotators["ann"] == (CriterionVerdict.UNMET, "1", "Just right")
+    assert dataset[1].annotators["ann"] == [CriterionVerdict.UNMET, "1", "Just right"]
     assert (len(dataset), dataset.num_criteria) == (2, 3)
-    assert dataset.criterion_names == ("polite", "satisfaction", "efficiency")
+    assert dataset.criterion_names == ["polite", "satisfaction", "efficiency"]
     assert [item.description for item in dataset] == ["good", ""]
 
 
@@ -55,8 +55,9 @@ def test_an_item_may_have_its_own_rubric_prompt_and_reference():
     assert dataset.get_item_reference_submission(1) == "our ref"
     with pytest.raises(SpecError, match="neither the item nor the dataset has a rubric"):
         RubricDataset().add_item("text")
-    assert RubricDataset().num_criteria == 0
-    assert RubricDataset().criterion_names == ()
+    for name in ("num_criteria", "criterion_names", "total_positive_weight"):
+        with pytest.raises(SpecError, match="no rubric of its own"):
+            getattr(RubricDataset(), name)
 
 
 DATASET = {
@@ -65,7 +66,7 @@ DATASET = {
     "guidelines": "Be fair.",
     "rubric": [{"name": "polite", "requirement": "Polite."}],
     "items": [
-        {"submission": "one", "description": "first", "ground_truth": ["MET"], "unrelated": 3},
+        {"submission": "one", "description": "first", "ground_truth": ["MET"], "id": 3, "title": "t"},
         {"submission": "two", "prompt": "own", "rubric": {"criteria": [{"requirement": "Short."}]}},
     ],
 }
@@ -106,6 +107,7 @@ def test_tables_are_datasets(folder):
     [
         ("d.json", '{"items": [\n  {"submission": 3}]}', "d.json:2:3", "submission: expected text"),
         ("d.json", '{"items": [\n  {"submision": "a"}]}', "d.json:2:17", 'unknown field "submision"'),
+        ("d.json", '{"items": [\n  {"submission": "a", "mood": 3}]}', "d.json:2:31", 'unknown field "mood"'),
         ("d.json", '{"items": [\n  3]}', "d.json:2:3", "expected an item"),
         ("d.json", '{"itms": []}', "d.json:1:1", 'a dataset has "items"'),
         ("d.json", "{", "d.json:1:", "not valid JSON"),
@@ -133,7 +135,7 @@ def test_other_files_are_refused(folder):
     (folder / "d.txt").write_text("")
     with pytest.raises(SpecError, match=r"a dataset is a \.json"):
         RubricDataset.from_file("d.txt")
-    with pytest.raises(SpecError, match="cannot be read"):
+    with pytest.raises(SpecError, match="there is no file"):
         RubricDataset.from_file("none.json")
     (folder / "d.csv").write_bytes(b"submission\n\xff\n")
     with pytest.raises(SpecError, match="not UTF-8"):

@@ -75,11 +75,11 @@ def test_only_the_doubtful_criterion_goes_to_the_stronger_judge(first, strong):
     assert [polite.confidence, short.confidence] == [pytest.approx(0.95), pytest.approx(0.6)]
     assert [polite.final_verdict, short.final_verdict] == ["MET", "UNMET"]
     assert [(vote.judge_id, str(vote.verdict), vote.superseded) for vote in short.votes] == [
-        ("judge", "MET", True),
+        ("default", "MET", True),
         ("escalation", "UNMET", False),
     ]
     assert report.score == 0.5
-    assert report.judge_scores == {"judge": 1.0}
+    assert report.judge_scores == {"default": 1.0}
     assert len(strong.questions) == 1
 
 
@@ -117,7 +117,7 @@ def test_a_judge_without_any_confidence_escalates_everything_and_says_so(judge, 
 @pytest.mark.parametrize("word", ["CANNOT_ASSESS", None])
 def test_a_first_judge_that_abstains_or_fails_is_escalated_at_any_threshold(judge, strong, word):
     first = judge(lambda text: RuntimeError("down") if word is None else sure_reply(word, 0.99))
-    with nullcontext() if word else pytest.warns(RubricWarning, match='all 2 calls to judge "judge" failed'):
+    with nullcontext() if word else pytest.warns(RubricWarning, match='all 2 calls to judge "default" failed'):
         report = RUBRIC.grade_sync("Hello.", cascade(first, strong, 0.0))
     assert [str(each.final_verdict) for each in report.report] == ["UNMET", "UNMET"]
     assert report.error is None
@@ -230,6 +230,6 @@ def test_a_threshold_of_an_unknown_criterion_is_refused_before_anybody_is_asked(
 def test_escalation_needs_judges_with_names_of_their_own(first, strong):
     with pytest.raises(SpecError, match="at least one"):
         EscalationConfig([], 0.8)
-    specs = [JudgeSpec(LLMConfig(strong), "judge")]
-    with pytest.raises(SpecError, match='two judges with the id "judge"'):
+    specs = [JudgeSpec(LLMConfig(strong), "default")]
+    with pytest.raises(SpecError, match='two judges with the id "default"'):
         CriterionGrader(llm_config=LLMConfig(first), escalation=EscalationConfig(specs, 0.8))

@@ -80,7 +80,7 @@ def _dataset(rubric, n=4):
 
 
 def _grader(**judges):
-    specs = [JudgeSpec(LLMConfig(judge), name) for name, judge in judges.items()]
+    specs = [JudgeSpec(LLMConfig(judge, temperature=0.0), name) for name, judge in judges.items()]
     return CriterionGrader(judges=specs, seed=42)
 
 
@@ -92,7 +92,7 @@ def test_every_item_gets_a_report(asked):
     result = asyncio.run(evaluate(_dataset(_rubric()), _panel()))
     assert (result.total_items, result.successful_items, result.failed_items) == (4, 4, 0)
     # at temperature 0 a binary question is one question, whoever of the three asks it; options are shuffled for each
-    orders = {(r.item_idx, v.shuffle_order) for r in result.item_results for v in r.report.report[4].votes}
+    orders = {(r.item_idx, tuple(v.shuffle_order)) for r in result.item_results for v in r.report.report[4].votes}
     assert len(asked) == 4 * 4 + len(orders)
     report = result.item_results[2].report
     assert report.score == pytest.approx((30 + 8) / 50)
@@ -102,7 +102,7 @@ def test_every_item_gets_a_report(asked):
     assert result.item_results[2].item.description == "item 2"
     assert result.get_scores() == [report.score] * 4
     assert len(result.get_reports()) == len(result.filter_successful()) == 4
-    assert (result.n_ties, result.n_verdicts, result.errors, result.filter_failed()) == (0, 20, (), [])
+    assert (result.n_ties, result.n_verdicts, result.errors, result.filter_failed()) == (0, 20, [], [])
 
 
 def test_what_was_graded_is_not_asked_again(asked):
@@ -167,8 +167,10 @@ def test_an_item_that_no_judge_could_grade_is_named(asked):
     dataset = RubricDataset("P", _rubric(), [DataItem("good"), DataItem("out of order")])
     result = evaluate_sync(dataset, _grader(a=verdicts))
     assert [(index, "the judge is down" in reason) for index, reason in result.errors] == [(1, True)]
-    assert result.get_scores()[1] is None
-    assert result.filter_failed()[0].report is None
+    assert result.scores[1] is None
+    assert len(result.get_scores()) == 1
+    failed = result.filter_failed()[0]
+    assert (failed.graded, failed.report.score, failed.report.error) == (None, None, failed.error)
     asked.clear()
     # what failed is tried again; what is there is not
     evaluate_sync(dataset, _grader(a=verdicts))
@@ -239,9 +241,11 @@ def test_a_panel_that_abstains_has_a_report_and_no_score():
         return "CANNOT_ASSESS" if "text 0" in messages[-1]["content"] else "MET"
 
     result = evaluate_sync(_dataset(Rubric([Criterion(requirement="Polite.")]), n=2), _grader(a=unsure))
-    assert result.get_scores() == [None, 1.0]
+    assert (result.scores, result.get_scores()) == ([None, 1.0], [1.0])
+    assert result.errors == [(0, "abstained: no criterion was assessed")]
+    assert result.item_results[0].report.report[0].votes[0].verdict == "CANNOT_ASSESS"
     assert result.item_results[0].report.reason == "no criterion was assessed"
-    assert (result.failed_items, result.mean_score.value, result.mean_score.n) == (0, 1.0, 1)
+    assert (result.failed_items, result.mean_score.value, result.mean_score.n) == (1, 1.0, 1)
     assert result.warnings == ("1 of 2 items: less than half of the weights could be assessed",)
 
 
@@ -284,10 +288,10 @@ def test_a_batch_shows_its_progress_and_its_store(folder, capsys):
     assert result.store == str(folder / "other.db")
     config = EvalConfig(show_progress=True, experiment_name="e")
     assert EvalRunner(_dataset(_rubric()), _grader(a=verdicts), config).run_sync().successful_items == 4
-    from assay.grading.evaluate import _told
+    from assay.grading.progress import EvalProgressDisplay
     from assay.runner.progress import Progress
 
-    _told(Progress(done=3, failed=1, total=4))
+    EvalProgressDisplay(4).listen(Progress(done=3, failed=1, total=4))
     assert "graded 3 of 4, 1 failed" in capsys.readouterr().err
 
 
@@ -299,7 +303,7 @@ def test_an_empty_dataset_is_refused():
 def test_the_public_names_are_all_there():
     import assay.rubric
 
-    assert sorted(assay.rubric._HOMES) == sorted(assay.rubric.__all__) == sorted(dir(assay.rubric))
+    assert sorted([*assay.rubric._HOMES, "debug"]) == sorted(assay.rubric.__all__) == sorted(dir(assay.rubric))
     for name in assay.rubric.__all__:
         assert getattr(assay.rubric, name) is not None
     assert not hasattr(assay.rubric, "no_such_name")

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import SpecError
+from assay.grading.comparison import contents
 from assay.rubric import (
     CannotAssessConfig,
     Criterion,
@@ -17,7 +18,6 @@ from assay.rubric import (
     compute_metrics,
     evaluate_sync,
 )
-from assay.rubric.metrics import contents
 
 TEXTS = ["one", "two", "three", "four", "five", "six"]
 TRUTHS = [

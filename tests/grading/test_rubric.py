@@ -45,16 +45,16 @@ def test_every_layout_gives_the_same_criteria(layout, sections, guidelines):
 def test_the_truth_loses_by_length_as_the_panel_does():
     rubric = Rubric.from_dict([{"requirement": "Names the capital."}])
     penalty = LengthPenalty(free_budget=1, max_cap=3, penalty_at_cap=0.5, exponent=1.0)
-    assert rubric.compute_score(["MET"], length_penalty=penalty, submission="one two").score == 0.75
+    assert rubric.score_details(["MET"], length_penalty=penalty, submission="one two").score == 0.75
     with pytest.raises(SpecError, match="needs the submission"):
-        rubric.compute_score(["MET"], length_penalty=penalty)
+        rubric.score_details(["MET"], length_penalty=penalty)
 
 
 def test_the_three_scales_load_as_written(three_scales):
     satisfaction, efficiency, references = three_scales
     assert (satisfaction.kind, efficiency.kind, references.kind) == ("ordinal", "nominal", "ordinal")
     assert (references.weight, references.na_index) == (10.0, 2)
-    score = three_scales.compute_score(["4", "just right", "NA - no references provided"])
+    score = three_scales.score_details(["4", "just right", "NA - no references provided"])
     assert (score.score, score.coverage) == (1.0, 0.6)
 
 
@@ -69,13 +69,13 @@ def test_the_three_scales_load_as_written(three_scales):
             "- requirement: One.\n  options:\n    - {label: a, value: 0}\n    - {label: b, value: 2}\n",
             4,
             7,
-            "must be between 0 and 1",
+            "Option value must be in [0, 1], got 2",
         ),
         ("- requirement: One.\n  aggregation: mean\n", 1, 3, 'no aggregation of binary votes is called "mean"'),
         ("- requirement: One.\n  options: [{label: 1, value: 0}, {label: b, value: 1}]\n", 2, 21, "expected text"),
         ("criteria: 3\n", 1, 11, "expected a list"),
         ("sections:\n  - name: a\n", 2, 5, "no list of criteria"),
-        ("sections:\n  - criteria: [{requirement: r}]\n", 2, 5, 'a section has a "name"'),
+        ("sections:\n  - {name: 3, criteria: [{requirement: r}]}\n", 2, 12, "name: expected text"),
         ("- {name: a, criteria: [{name: b, criteria: [{requirement: r}]}]}\n", 1, 24, "cannot stand in a section"),
         ("guidelines: a\nrubric: {guidelines: b, criteria: [{requirement: r}]}\n", 2, 10, "say them once"),
         ("guidelines: [a]\ncriteria: [{requirement: r}]\n", 1, 13, "guidelines: expected text"),
@@ -133,5 +133,5 @@ def test_a_rubric_is_saved_and_loaded_again(folder, three_scales):
     again = Rubric.from_file(folder / "saved.yaml")
     assert again == rubric
     assert hash(again) == hash(rubric)
-    assert again.compute_score(["4", "Just right", "None"]).sections["all"].score == pytest.approx(1 / 3)
+    assert again.score_details(["4", "Just right", "None"]).sections["all"].score == pytest.approx(1 / 3)
     assert len(again) == 3

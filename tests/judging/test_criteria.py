@@ -19,7 +19,7 @@ def test_a_criterion_without_options_is_met_or_not():
 
 
 def test_the_value_of_an_option_lies_between_0_and_1_unless_it_abstains():
-    with pytest.raises(ValidationError, match='value of option "x" must be between 0 and 1, not 1.5'):
+    with pytest.raises(ValidationError, match="Option value must be in \\[0, 1\\], got 1.5"):
         CriterionOption(label="x", value=1.5)
     assert CriterionOption(label="x", value=1.5, na=True).na
     assert CriterionOption(label="NA", na=True).value == 0.0

@@ -19,7 +19,7 @@ from assay.judging.verdicts import JudgeVote
 from assay.models.client import CallError, ModelRejected
 from assay.types import Failure, Reply, Usage
 
-BINARY = Rubric(criteria=(Criterion(requirement="Names the capital.", name="capital"),))
+BINARY = Rubric((Criterion(requirement="Names the capital.", name="capital"),))
 THREE = [Judge(id=name, model=name) for name in ("a", "b", "c")]
 
 
@@ -82,7 +82,7 @@ def test_a_panel_votes_and_its_report_says_who_said_what():
 
 
 def test_a_judge_that_names_one_label_gets_it_whatever_the_order(scale):
-    rubric = Rubric(criteria=(scale([0.0, 0.25, 0.5, 0.75, 1.0], labels=["v", "w", "x", "y", "z"]),))
+    rubric = Rubric((scale([0.0, 0.25, 0.5, 0.75, 1.0], labels=["v", "w", "x", "y", "z"]),))
     judge = [Judge(id="a", model="a")]
     orders = Counter()
     for item in range(200):
@@ -90,13 +90,13 @@ def test_a_judge_that_names_one_label_gets_it_whatever_the_order(scale):
         (vote,) = report.report[0].votes
         assert (vote.selected_label, vote.selected_index, vote.value) == ("y", 3, 0.75)
         assert vote.shuffle_order[vote.judgment.selected_option - 1] == 3
-        orders[vote.shuffle_order] += 1
-        assert report.report[0].shuffle_order is None
+        orders[tuple(vote.shuffle_order)] += 1
+        assert report.report[0].shuffle_order == vote.shuffle_order
     assert len(orders) > 20
 
 
 def test_a_judge_that_always_says_a_shows_its_bias_in_the_votes(scale):
-    rubric = Rubric(criteria=(scale([0.0, 0.25, 0.5, 0.75, 1.0]),))
+    rubric = Rubric((scale([0.0, 0.25, 0.5, 0.75, 1.0]),))
     votes = Counter()
     for item in range(60):
         ask = Judges(a='{"selected_option": "A"}')
@@ -108,11 +108,11 @@ def test_a_judge_that_always_says_a_shows_its_bias_in_the_votes(scale):
 
 
 def test_without_shuffling_the_options_stand_as_written_and_may_force_a_choice(scale):
-    rubric = Rubric(criteria=(scale([0.0, 0.5, 1.0]),))
+    rubric = Rubric((scale([0.0, 0.5, 1.0]),))
     ask = Judges(a='{"selected_option": "C"}')
     report = _grade(ask, rubric, [Judge(id="a", model="a")], PanelConfig(seed=None, auto_na_option=False))
     (vote,) = report.report[0].votes
-    assert (vote.shuffle_order, vote.selected_index) == ((0, 1, 2), 2)
+    assert (vote.shuffle_order, vote.selected_index) == ([0, 1, 2], 2)
     assert "Cannot assess" not in ask.requests[0][1].messages[-1]["content"]
     with_na = Judges(a='{"selected_option": "D"}')
     report = _grade(with_na, rubric, [Judge(id="a", model="a")], PanelConfig(seed=None))
@@ -123,7 +123,7 @@ def test_without_shuffling_the_options_stand_as_written_and_may_force_a_choice(s
 
 
 def test_the_same_seed_gives_the_same_orders_whoever_answers_first(scale):
-    rubric = Rubric(criteria=(scale([0.0, 0.25, 0.5, 0.75, 1.0]), scale([0.0, 1.0], labels=["no", "yes"])))
+    rubric = Rubric((scale([0.0, 0.25, 0.5, 0.75, 1.0]), scale([0.0, 1.0], labels=["no", "yes"])))
 
     def orders(judges, seed):
         report = _grade(Judges(a=_lettered, b=_lettered, c=_lettered), rubric, judges, PanelConfig(seed=seed))
@@ -162,11 +162,11 @@ def test_replies_are_read_tolerantly(reply):
     ],
 )
 def test_a_judge_that_cannot_be_read_is_an_error_and_never_a_verdict(scale, replies, error):
-    for rubric in (BINARY, Rubric(criteria=(scale([0.0, 1.0]),))):
+    for rubric in (BINARY, Rubric((scale([0.0, 1.0]),))):
         ask = Judges(a=list(replies))
         report = _grade(ask, rubric, [Judge(id="a", model="a")])
         (vote,) = report.report[0].votes
-        assert vote.error == error
+        assert (vote.error_category, vote.error) == (error, f"{error}: {vote.reason}")
         assert len(ask.requests) == len(replies)
         assert (report.score, report.raw_score) == (None, None)
         assert "no judge could be asked" in report.error
@@ -211,7 +211,7 @@ def test_a_key_that_is_refused_stops_everything_but_an_outage_does_not():
     with pytest.raises(ModelRejected):
         _grade(Judges(a=_rejected(401)), BINARY, [Judge(id="a", model="a")])
     report = _grade(Judges(a=_rejected(503)), BINARY, [Judge(id="a", model="a")])
-    assert report.report[0].votes[0].error == "infrastructure"
+    assert report.report[0].votes[0].error_category == "infrastructure"
 
 
 def _rejected(status=401):
@@ -224,7 +224,7 @@ def test_a_judge_that_refuses_all_calls_leaves_the_panel_to_the_others():
     report = _grade(Judges(a=_status("UNMET"), b=_rejected(), c=_status("UNMET")), BINARY, THREE)
     assert report.score == 0.0
     refused = report.report[0].votes[1]
-    assert (refused.error, refused.retryable) == ("infrastructure", True)
+    assert (refused.error_category, refused.retryable) == ("infrastructure", True)
     assert report.warnings == ('the only call to judge "b" failed (x refuses all calls: HTTP 401)',)
 
 
@@ -239,13 +239,13 @@ def test_a_panel_with_an_outage_and_a_refusal_fails_the_item_alone():
 
 
 def test_repeats_ask_each_judge_again_with_other_orders_and_other_keys(scale):
-    rubric = Rubric(criteria=(scale([0.0, 0.25, 0.5, 0.75, 1.0], labels=["v", "w", "x", "y", "z"]),))
+    rubric = Rubric((scale([0.0, 0.25, 0.5, 0.75, 1.0], labels=["v", "w", "x", "y", "z"]),))
     ask = Judges(a=_choosing("y"), b=_choosing("x"))
     report = _grade(ask, rubric, THREE[:2], PanelConfig(repeats=3))
     votes = report.report[0].votes
     assert [(vote.judge_id, vote.repeat) for vote in votes] == [(j, n) for j in "ab" for n in range(3)]
     assert [request.repeat for model, request in ask.requests if model == "a"] == [0, 1, 2]
-    assert len({vote.shuffle_order for vote in votes if vote.judge_id == "a"}) == 3
+    assert len({tuple(vote.shuffle_order) for vote in votes if vote.judge_id == "a"}) == 3
     assert report.report[0].verdict.aggregated_value == pytest.approx(0.625)
     assert report.report[0].pairwise_agreement == 0.0
 
@@ -268,7 +268,7 @@ def test_every_billed_reply_counts_also_one_that_could_not_be_read():
 
 
 def test_votes_are_counted_again_under_other_rules_without_asking(scale):
-    rubric = Rubric(criteria=(Criterion(requirement="r", weight=-10.0, name="fault"),))
+    rubric = Rubric((Criterion(requirement="r", weight=-10.0, name="fault"),))
     votes = [[JudgeVote(judge_id=j, verdict=v) for j, v in (("a", "MET"), ("b", "UNMET"))]]
     judges = THREE[:2]
     tied = report_of(rubric, votes, judges, PanelConfig())
@@ -279,7 +279,7 @@ def test_votes_are_counted_again_under_other_rules_without_asking(scale):
 
 
 def test_a_panel_that_disagrees_without_an_na_option_says_so(scale):
-    rubric = Rubric(criteria=(scale([0.2, 0.9], scale_type="nominal"),))
+    rubric = Rubric((scale([0.2, 0.9], scale_type="nominal"),))
     config = PanelConfig(seed=None, auto_na_option=False, nominal_aggregation="unanimous")
     report = _grade(Judges(a='{"selected_option": "A"}', b='{"selected_option": "B"}'), rubric, THREE[:2], config)
     assert "the mode was taken" in report.warnings[0]
@@ -293,7 +293,7 @@ def test_a_panel_that_disagrees_without_an_na_option_says_so(scale):
 
 
 def test_in_both_orders_a_judge_is_asked_twice_and_one_that_follows_the_place_is_found_out(scale):
-    rubric = Rubric(criteria=(scale([0.0, 0.5, 1.0]), Criterion(requirement="Polite.", name="polite")))
+    rubric = Rubric((scale([0.0, 0.5, 1.0]), Criterion(requirement="Polite.", name="polite")))
 
     def first(text):
         return _status("MET") if "Polite." in text else '{"selected_option": "A"}'
@@ -313,19 +313,19 @@ def test_in_both_orders_a_judge_is_asked_twice_and_one_that_follows_the_place_is
     assert [vote.selected_label for vote in votes[2:]] == ["3", "3"]
     assert [each.order_sensitive for each in report.report] == [True, False]
     assert len(ask.requests) == 6
-    steady = _grade(Judges(a=_choosing("2")), Rubric(criteria=(rubric.criteria[0],)), THREE[:1], config)
+    steady = _grade(Judges(a=_choosing("2")), Rubric((rubric.criteria[0],)), THREE[:1], config)
     assert (steady.report[0].order_sensitive, steady.score) == (False, 0.5)
 
 
 def test_counterbalanced_and_directed_orders_follow_the_row(scale):
-    rubric = Rubric(criteria=(scale([0.0, 0.5, 1.0]),))
+    rubric = Rubric((scale([0.0, 0.5, 1.0]),))
 
     def orders(shuffle, row):
         submission = Submission(text="It is Paris.", row=row)
         config = PanelConfig(shuffle=shuffle)
         ask = Judges(a=_choosing("2"), b=_choosing("2"))
         report = asyncio.run(grade(ask, rubric, submission, THREE[:2], config))
-        return [vote.shuffle_order for vote in report.report[0].votes]
+        return [tuple(vote.shuffle_order) for vote in report.report[0].votes]
 
     assert orders("counterbalanced", 1) == [(1, 2, 0, 3), (2, 0, 1, 3)]
     assert orders("counterbalanced", 2)[0] == orders("counterbalanced", 1)[1]
@@ -361,7 +361,7 @@ def test_per_item_only_a_criterion_that_both_replies_lack_gets_an_error_vote(sec
     ask = Judges(a=[_said(criterion_1="MET"), second])
     report = _grade(ask, TWO, THREE[:1], PanelConfig(llm_calls="per_item", skip_failed=True))
     one, two = (each.votes[0] for each in report.report)
-    assert (one.verdict, one.error, two.error) == (CriterionVerdict.MET, None, error)
+    assert (one.verdict, one.error, two.error_category) == (CriterionVerdict.MET, None, error)
     assert report.score == 1.0
     assert "criterion_2: there is no answer" in ask.requests[1][1].messages[-1]["content"]
 
@@ -373,7 +373,7 @@ def test_per_item_a_second_turn_may_bring_what_the_first_lacked():
 
 
 def test_per_item_in_both_orders_asks_again_about_the_options_only(scale):
-    rubric = Rubric(criteria=(TWO.criteria[0], scale([0.0, 0.5, 1.0])))
+    rubric = Rubric((TWO.criteria[0], scale([0.0, 0.5, 1.0])))
     first = json.dumps({"criterion_1": "MET", "criterion_2": "A"})
     ask = Judges(a=[first, json.dumps({"criterion_1": "A"})])
     config = PanelConfig(llm_calls="per_item", shuffle="both_orders", auto_na_option=False)

@@ -22,7 +22,7 @@ THREE = [Judge(id=name, model=name) for name in ("a", "b", "c")]
 
 
 def test_a_strategy_that_is_lenient_on_a_fault_is_named(scale):
-    rubric = Rubric(criteria=(Criterion(requirement="r", weight=-1.0, name="fault"), scale([0.0, 1.0], weight=-2.0)))
+    rubric = Rubric((Criterion(requirement="r", weight=-1.0, name="fault"), scale([0.0, 1.0], weight=-2.0)))
     notes = lenient_notes(rubric, PanelConfig(aggregation="unanimous", ordinal_aggregation="min"))
     assert len(notes) == 2
     assert '"unanimous" is lenient on "fault"' in notes[0]
@@ -51,7 +51,7 @@ def test_judges_that_are_one_model_asked_in_one_way_are_twins():
 
 
 def test_a_criterion_that_no_example_fits_is_named():
-    rubric = Rubric(criteria=(Criterion(requirement="Polite.", name="polite"), Criterion(requirement="Short.")))
+    rubric = Rubric((Criterion(requirement="Polite.", name="polite"), Criterion(requirement="Short.")))
     examples = [Example(requirement="Polite.", text="hello", said="MET")]
     assert example_notes(rubric, PanelConfig()) == []
     assert example_notes(rubric, PanelConfig(few_shot=FewShot(examples, count=0))) == []
@@ -60,7 +60,7 @@ def test_a_criterion_that_no_example_fits_is_named():
 
 
 def test_weights_that_no_criterion_is_decided_by_are_told(scale):
-    rubric = Rubric(criteria=(Criterion(requirement="r"), scale([0.0, 1.0])))
+    rubric = Rubric((Criterion(requirement="r"), scale([0.0, 1.0])))
     heavy = [Judge(id="a", model="a", weight=2.0), *THREE[1:]]
     (note,) = weight_notes(heavy, rubric, PanelConfig())
     assert note.startswith("the weights of the judges change nothing: majority and mean count every judge alike")

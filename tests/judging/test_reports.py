@@ -18,8 +18,8 @@ def test_the_mean_of_nothing_is_none():
 
 def test_a_verdict_is_named_by_its_kind():
     criterion = Criterion(requirement="r")
-    met = EnsembleCriterionReport(criterion=criterion, verdict=CriterionVerdict.MET, reason="why")
+    met = EnsembleCriterionReport(criterion=criterion, final_verdict=CriterionVerdict.MET, final_reason="why")
     assert (met.final_verdict, met.final_multi_choice_verdict, met.final_reason) == (CriterionVerdict.MET, None, "why")
-    chosen = AggregatedMultiChoiceVerdict(selected_index=1, selected_label="Good", value=1.0)
-    picked = EnsembleCriterionReport(criterion=criterion, verdict=chosen)
+    chosen = AggregatedMultiChoiceVerdict(selected_index=1, selected_label="Good", value=1.0, aggregated_value=1.0)
+    picked = EnsembleCriterionReport(criterion=criterion, final_multi_choice_verdict=chosen)
     assert (picked.final_verdict, picked.final_multi_choice_verdict, picked.label) == (None, chosen, "Good")

@@ -27,9 +27,9 @@ def test_a_label_is_read_in_any_case(scale):
     assert read_verdict(criterion, "just RIGHT ").selected_index == 1
     assert is_abstention(read_verdict(criterion, "na"))
     assert read_verdict(criterion, CriterionVerdict.CANNOT_ASSESS).selected_index == 2
-    by_label = read_verdict(criterion, MultiChoiceVerdict(selected_label="Just right"))
+    by_label = read_verdict(criterion, MultiChoiceVerdict(selected_label="Just right", value=1.0))
     assert (by_label.selected_index, by_label.value) == (1, 1.0)
-    assert is_abstention(read_verdict(criterion, MultiChoiceVerdict()))
+    assert is_abstention(read_verdict(criterion, MultiChoiceVerdict(value=0.0)))
 
 
 def test_what_is_no_verdict_is_an_error(scale):
@@ -38,7 +38,7 @@ def test_what_is_no_verdict_is_an_error(scale):
         ("3", "none of the labels"),
         (1, "expected the label"),
         (CriterionVerdict.MET, "got MET"),
-        (MultiChoiceVerdict(selected_index=7), "there is no option 7"),
+        (MultiChoiceVerdict(selected_index=7, value=0.0), "there is no option 7"),
     ):
         with pytest.raises(ValueError, match=message):
             read_verdict(criterion, given)

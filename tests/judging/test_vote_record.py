@@ -7,14 +7,16 @@ from assay.judging.vote_record import call_of_record, stored_votes, vote_from, v
 
 VOTES = [
     JudgeVote(judge_id="a", verdict="MET", reason="It does.", weight=2.0, repeat=1),
-    JudgeVote(judge_id="a", verdict="CANNOT_ASSESS", error="infrastructure", reason="HTTP 503", retryable=True),
+    JudgeVote(
+        judge_id="a", verdict="CANNOT_ASSESS", error="infrastructure: HTTP 503", reason="HTTP 503", retryable=True
+    ),
     MultiChoiceJudgeVote(
         judge_id="b",
         selected_index=0,
         selected_label="poor",
         shuffle_order=(1, 0),
         reversed_order=True,
-        judgment=MultiChoiceJudgment(selected_option=2),
+        judgment=MultiChoiceJudgment(selected_option=2, explanation=""),
     ),
     MultiChoiceJudgeVote(judge_id="b", na=True, error="parse"),
 ]

@@ -44,10 +44,15 @@ def test_a_vote_keeps_who_gave_it_and_what_was_shown(scale):
     first, second, *_ = judge_calls(scale([0.0, 0.5, 1.0]), PANEL, TEXT, PanelConfig(shuffle="both_orders"))
     vote = vote_of(second, 1, "why", "thought")
     assert (vote.judge_id, vote.weight, vote.selected_label, vote.value) == ("a", 2.0, "2", 0.5)
-    assert (vote.reversed_order, vote.shuffle_order) == (True, first.order[::-1])
+    assert (vote.reversed_order, vote.shuffle_order) == (True, list(first.order[::-1]))
     assert vote.judgment.selected_option == vote.shuffle_order.index(1) + 1
     failed = error_vote(second, "parse", "unreadable")
-    assert (failed.na, failed.selected_index, failed.reversed_order, failed.error) == (True, None, True, "parse")
+    assert (failed.na, failed.selected_index, failed.reversed_order, failed.error_category) == (
+        True,
+        None,
+        True,
+        "parse",
+    )
     (polite, _) = judge_calls(POLITE, PANEL, TEXT, PanelConfig())
     assert error_vote(polite, "refusal", "no").verdict is CriterionVerdict.CANNOT_ASSESS
     assert vote_of(polite, CriterionVerdict.MET, "why", None).reason == "why"

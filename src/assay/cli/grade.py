@@ -90,6 +90,7 @@ def command(
     dataset = read_submissions(submissions, loaded, column=column)
     dataset.prompt = prompt if prompt is not None else dataset.prompt
     config = EvalConfig(
+        show_progress=False,
         store=given.pop("store"),
         max_concurrency=given.pop("max_concurrency"),
         fresh=given.pop("fresh"),
@@ -159,7 +160,7 @@ def panel_of(written: tuple[str, ...]) -> list[JudgeSpec]:
         known = [spec.judge_id for spec in specs]
         again = sum(each == name or each.startswith(f"{name}#") for each in known)
         judge_id = f"{name}#{again + 1}" if again else name
-        specs.append(JudgeSpec(LLMConfig(name), judge_id, 1.0 if weight is None else weight))
+        specs.append(JudgeSpec(LLMConfig(name, temperature=0.0), judge_id, 1.0 if weight is None else weight))
     return specs
 
 

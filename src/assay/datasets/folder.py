@@ -14,6 +14,7 @@ from assay.datasets.batch import Batch, in_batches
 from assay.datasets.filters import FilteredSource
 from assay.datasets.lines import LINE_BYTES, chunks, refused
 from assay.datasets.paths import located_path, stay_inside
+from assay.errors import SpecError
 from assay.registry import SourceKind
 from assay.spec.data_scalars import TAG, is_text_in_data
 from assay.spec.fields import Located
@@ -94,6 +95,8 @@ def _columns(path: Path, text: str) -> dict[str, Any]:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else 1
         raise refused(path, f"the front matter is not valid YAML: {error.problem}", line) from error
+    except SpecError:
+        raise
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise refused(path, f"the front matter is not valid YAML: {error}") from error
     if node is None:

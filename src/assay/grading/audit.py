@@ -135,9 +135,9 @@ class Audit:
         for name in self._parts:
             results[name] = self._runner(name, max_cost=left, listener=listener).run_sync()
             if left is not None:
-                left = max(left - (results[name].total_completion_cost or Decimal(0)), Decimal(0))
+                left = max(left - (results[name].cost_usd or Decimal(0)), Decimal(0))
         reports = {name: self._reports(name, result) for name, result in results.items()}
-        costs = [result.total_completion_cost for result in results.values()]
+        costs = [result.cost_usd for result in results.values()]
         partial = any(result.status == "partial" for result in results.values())
         judges = {judge: self._probes(judge, reports) for judge in self._judges}
         told = dict.fromkeys(note for result in results.values() for note in result.warnings)
@@ -176,6 +176,7 @@ class Audit:
     def _runner(self, name: str, *, max_cost: Decimal | None = None, listener: Listener = silent) -> EvalRunner:
         part, options = self._parts[name], self._options
         config = EvalConfig(
+            show_progress=False,
             store=options.store,
             experiment_name=f"audit:{self._target}:{name}",
             max_concurrency=options.max_concurrency,
@@ -188,7 +189,7 @@ class Audit:
 
     def _reports(self, name: str, result: EvalResult) -> dict[int, EnsembleEvaluationReport]:
         numbers = self._parts[name].numbers
-        return {numbers[each.item_idx]: each.report for each in result.item_results if each.report is not None}
+        return {numbers[each.item_idx]: each.graded for each in result.item_results if each.graded is not None}
 
     def _probes(
         self, judge: str, reports: Mapping[str, Mapping[int, EnsembleEvaluationReport]]

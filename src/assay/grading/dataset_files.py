@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from assay.errors import MissingExtra, Place, Problem, SpecError
+from assay.errors import MissingExtra, MissingFile, Place, Problem, SpecError
 from assay.grading.items import DataItem, read_truth
 from assay.judging.rubric import Rubric, read_rubric
 from assay.judging.rubric_layout import Elsewhere
@@ -22,8 +22,10 @@ from assay.spec.nodes import Node, parse
 from assay.spec.source import Source, shown
 
 _TEXTS = ("description", "prompt", "reference_submission")
-_FIELDS = ("submission", "ground_truth", "rubric", *_TEXTS)
+_FIELDS = ("submission", "ground_truth", "ground_truth_reasons", "reasons", "rubric", "id", "title", *_TEXTS)
 _TOP = ("name", "prompt", "rubric", "guidelines", "reference_submission", "items")
+_TABLES = (".jsonl", ".ndjson", ".csv", ".parquet")
+"""Files whose rows may have columns that are somebody else's business."""
 _MOST_BYTES = 1024**3
 
 
@@ -58,6 +60,11 @@ def read_dataset(path: Path, rubric: Rubric | None) -> DatasetContent:
     return _dataset(_rows_document(path, _table(path)), (), rubric)
 
 
+def dataset_of_text(text: str) -> DatasetContent:
+    """The content of a dataset in JSON text; a SpecError lists all that is wrong."""
+    return _dataset(_json(Path("dataset"), text.encode()), (), None)
+
+
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """The rows of a JSONL, CSV or Parquet file."""
     return [dict(row) for row in _table(path).rows]
@@ -81,6 +88,8 @@ def _content(path: Path) -> bytes:
         if path.stat().st_size > _MOST_BYTES:
             raise SpecError(f"{shown(path)} has more than {_MOST_BYTES:,} bytes")
         return path.read_bytes()
+    except FileNotFoundError:
+        raise MissingFile(f"there is no file {shown(path)}") from None
     except OSError as error:
         raise SpecError(f"{shown(path)} cannot be read: {error.strerror}") from None
 
@@ -192,7 +201,7 @@ def _dataset(document: Document, steps: Steps, rubric: Rubric | None) -> Dataset
         raise SpecError(document.problem('a dataset has "items", a list of submissions', steps))
     _misspelt(data, _TOP, steps, checker)
     own = _own_rubric(data, steps, checker) or rubric
-    reader = _ItemReader(checker, own)
+    reader = _ItemReader(checker, own, table=document.path.suffix.lower() in _TABLES)
     items = [reader.item(row, (*at, place)) for place, row in enumerate(data["items"])]
     texts = {name: _text(data, name, steps, checker) for name in ("name", "prompt", "reference_submission")}
     if checker.problems:
@@ -217,8 +226,9 @@ def _own_rubric(data: Mapping[str, Any], steps: Steps, checker: Checker) -> Rubr
 class _ItemReader:
     """Reads one item after the other and notes what is wrong with each."""
 
-    def __init__(self, checker: Checker, rubric: Rubric | None) -> None:
+    def __init__(self, checker: Checker, rubric: Rubric | None, *, table: bool) -> None:
         self._checker = checker
+        self._table = table
         self._rubric = rubric
 
     def item(self, row: Any, steps: Steps) -> DataItem | None:
@@ -227,7 +237,10 @@ class _ItemReader:
         if not isinstance(row, Mapping):
             checker.report(f"expected an item with a submission, got {described(row)}", steps)
             return None
-        _misspelt(row, _FIELDS, steps, checker)
+        if self._table:
+            _misspelt(row, _FIELDS, steps, checker)
+        else:
+            self._unknown(row, steps)
         submission = row.get("submission")
         if not isinstance(submission, str):
             problem = f"submission: expected text, got {described(submission)}" if "submission" in row else ""
@@ -235,7 +248,8 @@ class _ItemReader:
         own = self._own(row, steps)
         rubric = own or self._rubric
         truth = self._truth(row.get("ground_truth"), rubric, steps)
-        reasons = self._reasons(row.get("reasons"), rubric, steps)
+        why = "reasons" if "reasons" in row else "ground_truth_reasons"
+        reasons = self._reasons(row.get(why), rubric, (*steps, why))
         texts = {name: _text(row, name, steps, checker) for name in _TEXTS}
         if rubric is None and len(checker.problems) == before:
             checker.report("neither the item nor the dataset has a rubric", steps)
@@ -250,8 +264,14 @@ class _ItemReader:
             prompt=texts["prompt"],
             reference_submission=texts["reference_submission"],
             annotators=truth if several else None,
-            reasons=reasons,
+            ground_truth_reasons=reasons,
         )
+
+    def _unknown(self, row: Mapping[str, Any], steps: Steps) -> None:
+        for name in row:
+            if name not in _FIELDS:
+                near = nearest(str(name), _FIELDS)
+                self._checker.report(f'unknown field "{name}" in the item', (*steps, name), near)
 
     def _own(self, row: Mapping[str, Any], steps: Steps) -> Rubric | None:
         given = row.get("rubric")
@@ -276,18 +296,17 @@ class _ItemReader:
                 self._checker.report(problem.message, at)
             return None
 
-    def _reasons(self, given: Any, rubric: Rubric | None, steps: Steps) -> tuple[str | None, ...] | None:
+    def _reasons(self, given: Any, rubric: Rubric | None, at: Steps) -> list[str | None] | None:
         """Why people judged so: a text or null per criterion."""
-        at = (*steps, "reasons")
         if isinstance(given, str):
             given = self._written(given, at)
         if given is None or rubric is None:
             return None
         fits = isinstance(given, list) and len(given) == len(rubric)
         if not fits or any(each is not None and not isinstance(each, str) for each in given):
-            self._checker.report(f"reasons: expected a list of {len(rubric)} texts or nulls, one per criterion", at)
+            self._checker.report(f"{at[-1]}: expected a list of {len(rubric)} texts or nulls, one per criterion", at)
             return None
-        return tuple(None if each is None else str(each) for each in given)
+        return [None if each is None else str(each) for each in given]
 
     def _written(self, text: str, steps: Steps) -> Any:
         """A list or mapping in a cell of a table, as JSON."""

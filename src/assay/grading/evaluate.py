@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Sequence
+import warnings
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter
 from typing import Any, Literal, cast
 
 from assay.builtin import registry
-from assay.errors import SpecError
-from assay.grading.config import EvalConfig
+from assay.errors import RunError, SpecError
+from assay.grading.config import EXPERIMENTS, EvalConfig, ProgressStyle
 from assay.grading.dataset import RubricDataset
-from assay.grading.grader import CriterionGrader
-from assay.grading.judge_models import connected, here
-from assay.grading.results import EvalResult, ItemResult
+from assay.grading.experiments import StoredExperiment
+from assay.grading.grader import CriterionGrader, Grader
+from assay.grading.items import DataItem, Truth
+from assay.grading.judge_models import classify_grading_error, connected, here
+from assay.grading.progress import EvalProgressDisplay
+from assay.grading.results import EvalResult, EvalTimingStats, ItemResult, counted
 from assay.grading.scorer import SubmissionScorer
-from assay.judging.judge_failures import count_votes, missing_notes
-from assay.judging.length import words_in
-from assay.judging.outcome import report_from
-from assay.judging.reports import mean_of
-from assay.judging.total import LOW_COVERAGE
+from assay.judging.aggregation import RubricWarning
+from assay.judging.criteria import CriterionVerdict
+from assay.judging.reports import (
+    EnsembleCriterionReport,
+    EvaluationReport,
+    aggregate_completion_cost,
+    aggregate_token_usage,
+)
+from assay.models.event_loop import run_to_end
 from assay.prepare.plan import Options, Plan, prepare_loaded
 from assay.prepare.seeds import seeded
 from assay.results.estimate import Estimate
-from assay.results.run import RunReport
 from assay.runner.estimate import estimate_run
-from assay.runner.progress import Listener, Progress, silent
+from assay.runner.progress import Listener, silent
 from assay.runner.session import run_task
 from assay.spec.arguments import arguments_checked, keywords_named
 from assay.spec.in_memory import task_in_memory
 from assay.store import runs
-from assay.store.decoder import Sample, read_samples
-from assay.store.store import Store, default_location, open_for_planning, open_store
+from assay.store.store import default_location, open_for_planning, open_store
 
 
 @keywords_named
@@ -44,7 +53,7 @@ class EvalRunner:
     def __init__(
         self,
         dataset: RubricDataset,
-        grader: CriterionGrader,
+        grader: Grader[Any],
         config: EvalConfig | None = None,
         *,
         listener: Listener = silent,
@@ -53,32 +62,91 @@ class EvalRunner:
         if not len(dataset):
             raise SpecError("the dataset has no items")
         self._dataset = dataset
-        self._grader = grader
+        self._any_grader = grader
         self._config = config or EvalConfig()
         self._kind = kind
-        self._listener = _told if self._config.show_progress and listener is silent else listener
-        self._settings = grader.settings.for_dataset(dataset)
-        grader.check_rubrics(self._settings.rubrics)
+        self._display: EvalProgressDisplay | None = None
+        if self._config.show_progress and listener is silent:
+            judge_ids = grader.judge_ids if isinstance(grader, CriterionGrader) else None
+            self._display = EvalProgressDisplay(len(dataset), self._config.progress_style, judge_ids)
+            listener = self._display.listen
+        self._listener = listener
+        if isinstance(grader, CriterionGrader):
+            self._grader = grader
+            self._settings = grader.settings.for_dataset(dataset)
+            grader.check_rubrics(self._settings.rubrics)
 
     async def run(self) -> EvalResult:
         """Grade every item that is not graded yet."""
+        if not isinstance(self._any_grader, CriterionGrader):
+            return await self._run_own()
         return await asyncio.to_thread(self.run_sync)
 
     def run_sync(self) -> EvalResult:
         """Grade every item that is not graded yet, and wait for the result; works inside a running event loop too."""
-        location = self._config.store or default_location(here())
+        if not isinstance(self._any_grader, CriterionGrader):
+            return run_to_end(self._run_own())
+        location = self._location()
         store = open_store(location)
         try:
             plan = self._prepared()
-            report = run_task(plan, store, listener=self._listener)
+            with self._display or nullcontext():
+                report = run_task(plan, store, listener=self._listener)
             (scorer,) = seeded(plan.loaded.scorers, store)
-            return self._result(store, report, cast("SubmissionScorer", scorer.settings), location)
+            settings = cast("SubmissionScorer", scorer.settings)
+            stored = StoredExperiment(store, runs.find(store, report.run), report, settings, self._dataset)
+            result = stored.result(location, Path(self._config.experiments_dir))
         finally:
             store.close()
+        return self._checked(result)
+
+    def _checked(self, result: EvalResult) -> EvalResult:
+        if self._config.fail_fast and result.errors:
+            index, reason = result.errors[0]
+            raise RunError(f"item {index} failed: {reason}")
+        return result
+
+    def _location(self) -> str:
+        return self._config.location(default_location(here()))
+
+    async def _run_own(self) -> EvalResult:
+        """Grade with a grader of one's own; what it asks is its own business, and nothing is kept in a store."""
+        limit = asyncio.Semaphore(self._config.max_concurrent_items or 100)
+        started, clock = datetime.now(UTC), perf_counter()
+
+        async def graded(index: int, item: DataItem) -> ItemResult:
+            rubric = self._dataset.get_item_rubric(index)
+            prompt = self._dataset.get_item_prompt(index)
+            reference = self._dataset.get_item_reference_submission(index)
+            async with limit:
+                begun = perf_counter()
+                try:
+                    report = await rubric.grade(item.submission, self._any_grader, prompt, reference)
+                except Exception as error:
+                    if self._config.fail_fast:
+                        raise
+                    reason = f"{classify_grading_error(error)}: {error}"
+                    report = EvaluationReport(score=None, error=reason)
+            return ItemResult(index, item, report, perf_counter() - begun, report.error)
+
+        with self._display or nullcontext():
+            results = await asyncio.gather(*(graded(index, item) for index, item in enumerate(self._dataset)))
+        reports = [result.report for result in results]
+        return EvalResult(
+            **counted(results),
+            total_token_usage=aggregate_token_usage([report.token_usage for report in reports]),
+            total_completion_cost=aggregate_completion_cost([report.completion_cost for report in reports]),
+            timing_stats=EvalTimingStats.from_durations(
+                [result.duration_seconds for result in results], perf_counter() - clock
+            ),
+            started_at=started,
+            completed_at=datetime.now(UTC),
+            experiment_name=self._config.experiment_name,
+        )
 
     def plan_sync(self) -> Estimate:
         """What grading would ask and cost; asks nobody."""
-        store = open_for_planning(self._config.store or default_location(here()))
+        store = open_for_planning(self._location())
         try:
             return estimate_run(self._prepared(planned=True), store)
         finally:
@@ -92,8 +160,8 @@ class EvalRunner:
         task = task_in_memory(name, _rows(self._dataset), settings, settings.definition(), kinds, root=here())
         options = Options(
             kind=self._kind,
-            fresh=self._config.fresh,
-            max_concurrency=self._config.max_concurrency,
+            fresh=self._config.fresh or not self._config.resume,
+            max_concurrency=self._config.max_concurrency or self._config.max_concurrent_items,
             max_cost=self._config.max_cost,
             name=self._config.name,
             tags=self._config.tags,
@@ -102,82 +170,45 @@ class EvalRunner:
             task, kinds, options, connections=connected(self._grader.clients.endpoints, planned=planned)
         )
 
-    def _result(self, store: Store, report: RunReport, settings: SubmissionScorer, location: str) -> EvalResult:
-        record = runs.find(store, report.run)
-        results = tuple(self._item(sample, settings) for sample in read_samples(store, record))
-        graded = [each for result in results if result.report is not None for each in result.report.report]
-        counts = count_votes(vote for each in graded for vote in each.votes)
-        return EvalResult(
-            run=report.run,
-            item_results=results,
-            total_token_usage=report.usage,
-            total_completion_cost=report.cost_usd,
-            n_cached=report.n_cached,
-            reused_from=report.reused_from,
-            n_ties=sum(each.by_tie for each in graded),
-            n_verdicts=len(graded),
-            n_order_sensitive=sum(each.order_sensitive for each in graded),
-            mean_score=next(iter(report.scorers[0].metrics[0].result.values.values())),
-            mean_continuous=mean_of([each.report.continuous_score for each in results if each.report is not None]),
-            judge_failures={judge: (count.missing, count.asked) for judge, count in counts.items()},
-            missing_votes={judge: dict(count.kinds) for judge, count in counts.items() if count.missing},
-            warnings=(*missing_notes(counts), *_thin(results)),
-            spending=report.spending,
-            status=report.status,
-            store=location,
-            config=settings.config,
-        )
-
-    def _item(self, sample: Sample, settings: SubmissionScorer) -> ItemResult:
-        index = sample.position
-        item = self._dataset[index]
-        if "rubric" not in sample.scores:
-            failure = next(iter(sample.failures.values()), None)
-            reason = "it was not graded" if failure is None else failure.detail
-            return ItemResult(item_idx=index, item=item, report=None, error=reason)
-        metadata = sample.scores["rubric"].metadata
-        rubric = self._dataset.get_item_rubric(index)
-        words = words_in(item.submission)
-        report = report_from(metadata, rubric, settings.panel, settings.config, words=words)
-        return ItemResult(item_idx=index, item=item, report=report)
-
-
-def _thin(results: Sequence[ItemResult]) -> list[str]:
-    """A sentence about the items of which less than half could be assessed."""
-    thin = sum(each.report is not None and each.report.coverage < LOW_COVERAGE for each in results)
-    return [f"{thin:,} of {len(results):,} items: less than half of the weights could be assessed"] if thin else []
-
-
-def _told(progress: Progress) -> None:
-    """How far the run is, on one line of the terminal."""
-    total = "?" if progress.total is None else f"{progress.total:,}"
-    print(f"\rgraded {progress.done:,} of {total}, {progress.failed:,} failed", end="", file=sys.stderr, flush=True)
-
 
 @arguments_checked({})
 async def evaluate(
     dataset: RubricDataset,
-    grader: CriterionGrader,
+    grader: Grader[Any],
     *,
-    config: EvalConfig | None = None,
-    show_progress: bool = False,
+    fail_fast: bool = False,
+    show_progress: bool = True,
+    progress_style: ProgressStyle = "simple",
+    max_concurrent_items: int | None = None,
     experiment_name: str | None = None,
+    experiments_dir: Path | str = EXPERIMENTS,
+    resume: bool = True,
+    config: EvalConfig | None = None,
     store: str | None = None,
     listener: Listener = silent,
 ) -> EvalResult:
     """Grade a dataset; what was graded before is taken from the store.
 
     Changing a criterion's text asks again about that criterion only; changing a weight, a value or an aggregation
-    asks nobody.
+    asks nobody. A `config` takes the place of all other settings.
     """
-    made = config or EvalConfig(show_progress=show_progress, experiment_name=experiment_name, store=store)
-    return await EvalRunner(dataset, grader, made, listener=listener).run()
+    settings = config or EvalConfig(
+        fail_fast=fail_fast,
+        show_progress=show_progress,
+        progress_style=progress_style,
+        max_concurrent_items=max_concurrent_items,
+        experiment_name=experiment_name,
+        experiments_dir=experiments_dir,
+        resume=resume,
+        store=store,
+    )
+    return await EvalRunner(dataset, grader, settings, listener=listener).run()
 
 
 @arguments_checked({})
 def evaluate_sync(
     dataset: RubricDataset,
-    grader: CriterionGrader,
+    grader: Grader[Any],
     *,
     config: EvalConfig | None = None,
     experiment_name: str | None = None,
@@ -185,8 +216,47 @@ def evaluate_sync(
     listener: Listener = silent,
 ) -> EvalResult:
     """Grade a dataset and wait for the result; works inside a running event loop too."""
-    made = config or EvalConfig(experiment_name=experiment_name, store=store)
-    return EvalRunner(dataset, grader, made, listener=listener).run_sync()
+    settings = config or EvalConfig(show_progress=False, experiment_name=experiment_name, store=store)
+    return EvalRunner(dataset, grader, settings, listener=listener).run_sync()
+
+
+async def fill_ground_truth(
+    dataset: RubricDataset,
+    grader: Grader[Any],
+    *,
+    force: bool = False,
+    show_progress: bool = True,
+    max_concurrent_items: int | None = None,
+) -> RubricDataset:
+    """A copy of a dataset in which the verdicts of a panel are the ground truth of the items that have none.
+
+    `force` replaces the ground truth of all items. Items that could not be graded are left out, with a warning.
+    """
+    wanted = [index for index, item in enumerate(dataset) if force or item.ground_truth is None]
+    truths: dict[int, list[Truth]] = {}
+    if wanted:
+        config = EvalConfig(show_progress=show_progress, max_concurrent_items=max_concurrent_items)
+        asked = replace(dataset, items=[replace(dataset[index], ground_truth=None) for index in wanted])
+        result = await EvalRunner(asked, grader, config).run()
+        for index, each in zip(wanted, result.item_results, strict=True):
+            if each.graded is not None and each.graded.error is None:
+                truths[index] = [_truth(report) for report in each.graded.criteria]
+    lost = len(wanted) - len(truths)
+    if lost:
+        warnings.warn(f"{lost:,} items could not be graded and are left out", RubricWarning, stacklevel=2)
+    items = [
+        replace(item, ground_truth=truths[index]) if index in truths else item
+        for index, item in enumerate(dataset)
+        if index in truths or index not in wanted
+    ]
+    return replace(dataset, items=items)
+
+
+def _truth(report: EnsembleCriterionReport) -> Truth:
+    """A panel's verdict in the words of a ground truth; an option that was added to abstain is none of the rubric's."""
+    if report.final_verdict is not None:
+        return report.final_verdict
+    return CriterionVerdict.CANNOT_ASSESS if report.is_na or report.label is None else report.label
 
 
 def _rows(dataset: RubricDataset) -> list[dict[str, Any]]:

@@ -4,40 +4,112 @@ from __future__ import annotations
 
 import secrets
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
-from typing import Any
+from dataclasses import dataclass, replace
+from inspect import signature
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
-from assay.errors import SpecError
-from assay.grading.config import CannotAssessConfig, FewShotConfig, JudgeSpec, LLMConfig
+import orjson
+from pydantic import BaseModel
+
+from assay.errors import RunError, SpecError
+from assay.grading.config import CACHE_DIR, CannotAssessConfig, EvalConfig, FewShotConfig, JudgeSpec, LLMConfig
 from assay.grading.dataset import RubricDataset
 from assay.grading.escalation_config import EscalationConfig
+from assay.grading.items import DataItem
 from assay.grading.judge_models import Clients
 from assay.grading.scorer import SUBMISSION, SubmissionScorer, escalation_settings, judge_settings
 from assay.judging.aggregation import RubricWarning
+from assay.judging.criteria import Criterion
 from assay.judging.escalation import check_names
 from assay.judging.examples import Example, FewShot
-from assay.judging.length import LengthPenalty
-from assay.judging.panel import Tally, grade
-from assay.judging.panel_config import Calls, check_panel, example_notes, lenient_notes, weight_notes
+from assay.judging.length import LengthPenalty, ThinkingOutputDict, ToGradeInput, normalize_to_grade_input
+from assay.judging.panel import Tally, grade, report_of
+from assay.judging.panel_config import LLMCalls, check_panel, example_notes, lenient_notes, weight_notes
 from assay.judging.question import Submission
-from assay.judging.reports import EnsembleEvaluationReport
+from assay.judging.reports import EnsembleEvaluationReport, TokenUsage
 from assay.judging.rubric import Rubric, ToGrade
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import ScoreValueRule
+from assay.judging.verdicts import Vote
 from assay.scorers.rubric import JudgeSettings
 from assay.spec.arguments import keywords_named
 
-ONE_JUDGE = "judge"
+ONE_JUDGE = "default"
 """The name of a judge who sits alone."""
 
 
+ReportT = TypeVar("ReportT")
+
+
+class Grader(ABC, Generic[ReportT]):
+    """A grader of one's own: `judge` asks whom it likes, `aggregate` turns the answers into a report."""
+
+    def __init__(self, *, length_penalty: LengthPenalty | None = None, normalize: bool = True) -> None:
+        self._length_penalty = length_penalty
+        self._normalize = normalize
+
+    @abstractmethod
+    async def judge(
+        self,
+        to_grade: str,
+        rubric: list[Criterion],
+        query: str | None = None,
+        reference_submission: str | None = None,
+    ) -> Any:
+        """Judge a submission by the criteria."""
+
+    @abstractmethod
+    async def aggregate(self, judge_results: Any, *, normalize: bool = True) -> ReportT:
+        """Turn what was judged into a report with a `score`."""
+
+    async def grade(
+        self,
+        to_grade: ToGradeInput,
+        rubric: Sequence[Criterion],
+        query: str | None = None,
+        reference_submission: str | None = None,
+        *,
+        guidelines: str | None = None,
+    ) -> ReportT:
+        """Judge a submission, and take from its score what its length costs."""
+        further: dict[str, Any] = {}
+        if guidelines is not None and "guidelines" in signature(self.judge).parameters:
+            further["guidelines"] = guidelines
+        text = normalize_to_grade_input(to_grade)["output"]
+        results = await self.judge(text, list(rubric), query, reference_submission, **further)
+        report = await self.aggregate(results, normalize=self._normalize)
+        score: float | None = getattr(report, "score", None)
+        penalty = self._length_penalty
+        if penalty is None or not self._normalize or score is None:
+            return report
+        lowered = max(0.0, score - penalty.of(penalty.length(to_grade)))
+        if isinstance(report, BaseModel):
+            return report.model_copy(update={"score": lowered})
+        return replace(report, score=lowered)  # type: ignore[type-var]  # a dataclass, or its error says so
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeCriterionResults:
+    """What one judge said of every criterion of a submission, in order; `criteria` are as the judge saw them."""
+
+    judge_id: str
+    weight: float
+    criteria: tuple[Criterion, ...]
+    votes: tuple[tuple[Vote, ...], ...]
+
+
 @keywords_named
-class CriterionGrader:
+class CriterionGrader(Grader[EnsembleEvaluationReport]):
     """A panel of judges; everything that can be wrong with it is found when it is made.
 
     `settings` are those of the rubric scorer, `clients` the models that its judges name. A panel that is only
-    `planned` needs no keys: `EvalRunner.plan_sync` says what it would ask and cost.
+    `planned` needs no keys: `EvalRunner.plan_sync` says what it would ask and cost. `system_prompt` and
+    `multi_choice_system_prompt` replace the instructions to the judges; the form of the reply stands with the
+    criterion. A response format may ask for further fields beside the explanation and the verdict.
 
     >>> def judge(messages, **parameters):
     ...     return '{"explanation": "It does.", "criterion_status": "MET"}'
@@ -49,22 +121,26 @@ class CriterionGrader:
     def __init__(
         self,
         llm_config: LLMConfig | None = None,
+        *,
+        judge_model_config: LLMConfig | None = None,
         judges: Sequence[JudgeSpec | JudgeSettings] | None = None,
         aggregation: str = "majority",
         ordinal_aggregation: str = "mean",
         nominal_aggregation: str = "mode",
+        training_data: RubricDataset | None = None,
+        few_shot_config: FewShotConfig | None = None,
+        system_prompt: str | None = None,
+        multi_choice_system_prompt: str | None = None,
+        length_penalty: LengthPenalty | None = None,
+        normalize: bool = True,
+        cannot_assess_config: CannotAssessConfig | None = None,
         shuffle_options: bool = True,
         auto_na_option: bool = True,
         seed: int | None = None,
-        cannot_assess_config: CannotAssessConfig | None = None,
-        normalize: bool = True,
-        length_penalty: LengthPenalty | None = None,
-        few_shot_config: FewShotConfig | None = None,
-        training_data: RubricDataset | None = None,
-        llm_calls: Calls = "per_criterion",
-        *,
+        binary_response_format: type[BaseModel] | None = None,
+        multi_choice_response_format: type[BaseModel] | None = None,
         escalation: EscalationConfig | None = None,
-        judge_model_config: LLMConfig | None = None,
+        llm_calls: LLMCalls = "per_criterion",
         shuffle: Shuffle | None = None,
         min_votes: int = 0,
         min_coverage: float = 0.0,
@@ -73,10 +149,13 @@ class CriterionGrader:
         repeats: int = 1,
         planned: bool = False,
     ) -> None:
+        super().__init__(length_penalty=length_penalty, normalize=normalize)
         if on_failed_criterion not in ("fail", "skip"):
             raise SpecError(f'on_failed_criterion is "fail" or "skip", not "{on_failed_criterion}"')
         if shuffle is not None and not shuffle_options:
             raise SpecError(f'shuffle="{shuffle}" and shuffle_options=False exclude each other')
+        if llm_config is not None and judge_model_config is not None:
+            raise SpecError("llm_config and judge_model_config mean the same: give one of them")
         first = _judges(llm_config or judge_model_config, judges)
         stronger = [] if escalation is None else escalation.panel
         every, endpoints = judge_settings([*first, *stronger])
@@ -106,6 +185,10 @@ class CriterionGrader:
                 length_penalty=length_penalty,
                 few_shot=_few_shot(few_shot_config, training_data),
                 escalation=escalation_settings(escalation, every[len(first) :]),
+                system_prompt=system_prompt,
+                multi_choice_system_prompt=multi_choice_system_prompt,
+                binary_fields=_further_fields(binary_response_format, "criterion_status"),
+                multi_choice_fields=_further_fields(multi_choice_response_format, "selected_option"),
             )
         )
         self.clients = Clients(endpoints, planned=planned)
@@ -120,7 +203,7 @@ class CriterionGrader:
         self.settings = settings
         self.judges = settings.panel
         # an unset seed is drawn once: grading again with the same grader asks the same questions
-        self.seed = secrets.randbits(32) if settings.wants_seed() else settings.seed
+        self._seed = secrets.randbits(32) if settings.wants_seed() else settings.seed
         try:
             check_panel([*self.judges, *settings.escalation_panel])
             self.config = (settings if self.seed is None else settings.with_seed(self.seed)).config
@@ -135,7 +218,41 @@ class CriterionGrader:
             what = "judges" if settings.repeats == 1 else "votes"
             self._warn(f"a panel with an even number of {what} can end in ties, which go to the lower score")
 
+    @property
+    def seed(self) -> int | None:
+        """The seed of the order of options; None where they are not shuffled."""
+        return self._seed
+
+    @property
+    def is_ensemble(self) -> bool:
+        """Whether there are several judges."""
+        return len(self.judges) > 1
+
+    @property
+    def judge_ids(self) -> list[str]:
+        """The names of the judges, in order."""
+        return [judge.id for judge in self.judges]
+
+    @property
+    def has_few_shot(self) -> bool:
+        """Whether the judges see examples."""
+        return self.settings.few_shot is not None
+
     async def grade(
+        self,
+        to_grade: ToGradeInput,
+        rubric: Rubric | Sequence[Criterion],
+        query: str | None = None,
+        reference_submission: str | None = None,
+        *,
+        guidelines: str | None = None,
+        row: int = 0,
+    ) -> EnsembleEvaluationReport:
+        """Let the panel grade one submission by a rubric or a list of criteria."""
+        whole = rubric if isinstance(rubric, Rubric) else Rubric(rubric, guidelines)
+        return await self.grade_by_rubric(to_grade, whole, query, reference_submission, row=row)
+
+    async def grade_by_rubric(
         self,
         to_grade: ToGrade,
         rubric: Rubric,
@@ -146,12 +263,17 @@ class CriterionGrader:
     ) -> EnsembleEvaluationReport:
         """Let the panel grade one submission; `row` is its number in a series, for shuffles that balance one."""
         self.check_rubrics([rubric])
+        parts = submission_parts(to_grade)
+        cached = [each for each in self.clients.endpoints.values() if each.cache_enabled]
+        if cached:
+            return await self._from_store(cached[0], parts["output"], rubric, query, reference_submission)
         submission = Submission(
-            text=text_of(to_grade),
+            text=parts["output"],
             prompt=query,
             reference=reference_submission,
             guidelines=rubric.guidelines,
             row=row,
+            thinking=parts["thinking"],
         )
         async with self.clients.asking() as ask:
             tally = Tally(ask)
@@ -159,7 +281,63 @@ class CriterionGrader:
         for note in report.warnings:
             self._warn(note)
         cost_usd = self.clients.cost_usd(tally.by_model)
-        return report.model_copy(update={"token_usage": tally.usage, "completion_cost": cost_usd})
+        spent = {
+            "token_usage": TokenUsage.of(tally.usage),
+            "completion_cost": None if cost_usd is None else float(cost_usd),
+        }
+        return report.model_copy(update=spent)
+
+    async def _from_store(
+        self, config: LLMConfig, text: str, rubric: Rubric, query: str | None, reference: str | None
+    ) -> EnsembleEvaluationReport:
+        """Grade one submission like a dataset of one item, so that no vote is paid for twice."""
+        from assay.grading.evaluate import EvalRunner
+
+        if config.cache_ttl is not None:
+            self._warn("cache_ttl changes nothing: a store keeps votes until they are deleted")
+        store = None if str(config.cache_dir) == CACHE_DIR else str(Path(config.cache_dir) / "assay.db")
+        dataset = RubricDataset(query, rubric, [DataItem(text)], reference_submission=reference)
+        result = await EvalRunner(dataset, self, EvalConfig(show_progress=False, store=store)).run()
+        report = result.item_results[0].report
+        if not isinstance(report, EnsembleEvaluationReport):
+            raise RunError(f"the submission was not graded: {result.item_results[0].error}")
+        spent = {"token_usage": result.total_token_usage, "completion_cost": result.total_completion_cost}
+        return report.model_copy(update=spent)
+
+    async def judge(
+        self,
+        to_grade: str,
+        rubric: Sequence[Criterion],
+        query: str | None = None,
+        reference_submission: str | None = None,
+        *,
+        guidelines: str | None = None,
+    ) -> list[JudgeCriterionResults]:
+        """What every judge says of every criterion, before it is counted."""
+        report = await self.grade(to_grade, rubric, query, reference_submission, guidelines=guidelines)
+        criteria = tuple(each.criterion for each in report.criteria)
+        return [
+            JudgeCriterionResults(
+                judge_id=judge.id,
+                weight=judge.weight,
+                criteria=criteria,
+                votes=tuple(
+                    tuple(vote for vote in each.votes if vote.judge_id == judge.id) for each in report.criteria
+                ),
+            )
+            for judge in self.judges
+        ]
+
+    async def aggregate(
+        self, judge_results: list[JudgeCriterionResults], *, normalize: bool = True
+    ) -> EnsembleEvaluationReport:
+        """Count what the judges said; a length penalty needs the submission, and is left to `grade`."""
+        if not judge_results:
+            raise SpecError("there are no results of judges to aggregate")
+        criteria = judge_results[0].criteria
+        votes = [[vote for each in judge_results for vote in each.votes[n]] for n in range(len(criteria))]
+        config = replace(self.config, scoring=replace(self.config.scoring, normalize=normalize))
+        return report_of(Rubric(criteria), votes, self.judges, config)
 
     def check_rubrics(self, rubrics: Sequence[Rubric]) -> None:
         """Refuse thresholds of criteria that no rubric has, and warn, once, of misleading settings."""
@@ -200,7 +378,7 @@ def _few_shot(config: FewShotConfig | None, training: RubricDataset | None) -> F
         for criterion, said, why in zip(
             training.get_item_rubric(index).criteria,
             item.ground_truth or (),
-            item.reasons or [None] * len(item.ground_truth or ()),
+            item.ground_truth_reasons or [None] * len(item.ground_truth or ()),
             strict=False,
         )
     ]
@@ -223,10 +401,32 @@ def _judges(
     return [JudgeSpec(alone, ONE_JUDGE)] if alone is not None else judges or ()
 
 
-def text_of(to_grade: ToGrade) -> str:
-    """The text that is judged; of a mapping with `output`, as models that think aloud give, only that."""
+def submission_parts(to_grade: ToGrade) -> ThinkingOutputDict:
+    """What the author of a submission thought, and what is judged: of a mapping, its `output`.
+
+    A text is judged as it is: tags in it may be part of the answer.
+    """
     if isinstance(to_grade, str):
-        return to_grade
-    if isinstance(to_grade, Mapping) and isinstance(to_grade.get("output"), str):
-        return str(to_grade["output"])
-    raise SpecError(f'a submission is text, or a mapping with "output", not {type(to_grade).__name__}')
+        return {"thinking": "", "output": to_grade}
+    if not isinstance(to_grade, Mapping) or not isinstance(to_grade.get("output"), str):
+        raise SpecError(f'a submission is text, or a mapping with "output", not {type(to_grade).__name__}')
+    return normalize_to_grade_input({name: to_grade[name] for name in ("thinking", "output") if name in to_grade})  # type: ignore[arg-type]
+
+
+def _further_fields(format_: type[BaseModel] | None, verdict: str) -> tuple[tuple[str, str], ...] | None:
+    """The fields that a response format asks for beside the explanation and the verdict."""
+    if format_ is None:
+        return None
+    fields = format_.model_fields
+    missing = [name for name in ("explanation", verdict) if name not in fields]
+    if missing:
+        raise SpecError(f"the response format {format_.__name__} has no field {missing[0]}")
+    document = format_.model_json_schema()
+    further = {
+        name: schema
+        for name, schema in document["properties"].items()
+        if name not in ("explanation", verdict, "reasoning")
+    }
+    if "$ref" in str(further):
+        raise SpecError(f"the fields of the response format {format_.__name__} must be plain, without other models")
+    return tuple((name, orjson.dumps(schema).decode()) for name, schema in further.items()) or None

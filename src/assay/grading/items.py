@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from assay.errors import SpecError
 from assay.judging.criteria import CriterionVerdict
@@ -11,25 +11,35 @@ from assay.judging.rubric import Rubric
 from assay.judging.verdicts import MultiChoiceVerdict, read_verdict
 
 Truth = CriterionVerdict | str
-GroundTruth = tuple[Truth, ...]
+GroundTruth = list[Truth]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class DataItem:
     """A submission; its own rubric, prompt and reference win over those of the dataset.
 
-    `ground_truth` has one entry per criterion, and `reasons` may say why, one entry or None per criterion; `annotators`
-    holds verdicts of several people, by name.
+    `ground_truth` has one entry per criterion, and `ground_truth_reasons` may say why, one entry or None per criterion;
+    `annotators` holds verdicts of several people, by name.
     """
 
     submission: str
     description: str = ""
     ground_truth: GroundTruth | None = None
     rubric: Rubric | None = None
-    prompt: str | None = None
     reference_submission: str | None = None
-    annotators: Mapping[str, GroundTruth] | None = None
-    reasons: tuple[str | None, ...] | None = None
+    prompt: str | None = None
+    ground_truth_reasons: list[str | None] | None = None
+    annotators: Mapping[str, GroundTruth] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        truth: object = self.ground_truth
+        if isinstance(truth, tuple):
+            self.ground_truth = list(truth)
+
+    @property
+    def reasons(self) -> list[str | None] | None:
+        """Why people judged so; another name of `ground_truth_reasons`."""
+        return self.ground_truth_reasons
 
 
 def read_truth(given: Sequence[object], rubric: Rubric) -> GroundTruth:
@@ -48,4 +58,4 @@ def read_truth(given: Sequence[object], rubric: Rubric) -> GroundTruth:
             made.append(verdict.selected_label or CriterionVerdict.CANNOT_ASSESS)
         else:
             made.append(verdict)
-    return tuple(made)
+    return made

@@ -8,9 +8,12 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Literal
 
-from assay.errors import SpecError
+from assay.errors import RunError, SpecError
 from assay.grading.config import LLMConfig
+from assay.judging.json_extraction import Unreadable
+from assay.models.client import CallError, ModelRejected
 from assay.models.connect import Connection, connect
 from assay.models.extra_params import Extras
 from assay.models.http_models import connect_provider
@@ -22,6 +25,20 @@ from assay.runner.models import Models
 from assay.spec.environment import Environment, environment_of
 from assay.spec.project import project_folder
 from assay.types import Ask, Reply, Request, Usage
+
+ErrorCategory = Literal["infrastructure", "parse", "unknown"]
+"""Why grading failed: the judge could not be reached, its reply could not be read, or something else."""
+
+
+def classify_grading_error(exc: BaseException) -> ErrorCategory:
+    """Why grading failed, in a word.
+
+    >>> classify_grading_error(TimeoutError()), classify_grading_error(KeyError("x"))
+    ('infrastructure', 'unknown')
+    """
+    if isinstance(exc, CallError | ModelRejected | RunError | OSError | TimeoutError):
+        return "infrastructure"
+    return "parse" if isinstance(exc, ValueError | Unreadable) else "unknown"
 
 
 def here() -> Path:
@@ -40,13 +57,22 @@ def connection_of(config: LLMConfig, *, planned: bool = False) -> Connection:
     made = _connected(config, root, environment)
     if config.max_parallel_requests is not None:
         made = replace(made, limits=Limits(concurrent=config.max_parallel_requests, declared=True))
-    if config.max_retries is not None:
-        made = replace(made, retry=RetryPolicy(max_retries=config.max_retries))
+    usual, names = LLMConfig(config.model), ("max_retries", "retry_min_wait", "retry_max_wait")
+    if any(getattr(config, name) != getattr(usual, name) for name in names):
+        retry = RetryPolicy(
+            max_retries=config.max_retries,
+            first_wait_s=config.retry_min_wait,
+            longest_wait_s=config.retry_max_wait,
+        )
+        made = replace(made, retry=retry)
     return made
 
 
 def _connected(config: LLMConfig, root: Path, environment: Mapping[str, str]) -> Connection:
-    wanted = [name for name in ("timeout", "extra_headers", "extra_params") if getattr(config, name)]
+    usual = LLMConfig(config.model)
+    wanted = [
+        name for name in ("timeout", "extra_headers", "extra_params") if getattr(config, name) != getattr(usual, name)
+    ]
     if not wanted:
         return connect(config.model, root=root, environment=environment)
     provider, slash, name = config.model.partition("/") if isinstance(config.model, str) else ("", "", "")
@@ -56,7 +82,9 @@ def _connected(config: LLMConfig, root: Path, environment: Mapping[str, str]) ->
             "a model file has timeouts and headers of its own"
         )
     seconds = config.timeout
-    patience = USUAL_TIMEOUTS if seconds is None else Timeouts(first_byte_s=float(seconds), total_s=float(seconds))
+    patience = (
+        USUAL_TIMEOUTS if seconds == usual.timeout else Timeouts(first_byte_s=float(seconds), total_s=float(seconds))
+    )
     extras = Extras(headers=config.extra_headers, params=config.extra_params)
     return connect_provider(provider, name, environment, patience, extras=extras)
 

@@ -65,12 +65,12 @@ def with_options_only(dataset: RubricDataset) -> tuple[RubricDataset, list[int]]
         kept = [criterion for criterion in rubric.criteria if criterion.is_multi_choice]
         if kept:
             only = Rubric(kept, rubric.guidelines)
-            items.append(replace(item, rubric=only, ground_truth=None, annotators=None, reasons=None))
+            items.append(replace(item, rubric=only, ground_truth=None, annotators=None, ground_truth_reasons=None))
             numbers.append(number)
     return (_copy(dataset, items), numbers) if items else None
 
 
-def _copy(dataset: RubricDataset, items: Sequence[DataItem]) -> RubricDataset:
+def _copy(dataset: RubricDataset, items: list[DataItem]) -> RubricDataset:
     return RubricDataset(
         prompt=dataset.prompt,
         rubric=dataset.rubric,
@@ -152,7 +152,7 @@ def score_change(
 
 def _criteria(reports: Reports) -> Iterator[tuple[int, EnsembleCriterionReport]]:
     for item, report in reports.items():
-        for each in report.report:
+        for each in report.criteria:
             yield item, each
 
 
@@ -166,10 +166,10 @@ def _answer(vote: Vote) -> object:
 
 def _score(report: EnsembleEvaluationReport, judge: str, config: PanelConfig, repeat: int = 0) -> float | None:
     """What one judge alone, asked for the nth time, would give; None where a vote failed or nothing was assessed."""
-    own = [[vote for vote in _own(each, judge) if vote.repeat == repeat] for each in report.report]
+    own = [[vote for vote in _own(each, judge) if vote.repeat == repeat] for each in report.criteria]
     if any(not votes or any(vote.is_error for vote in votes) for votes in own):
         return None
-    criteria = [each.criterion for each in report.report]
+    criteria = [each.criterion for each in report.criteria]
     verdicts = [
         decide(criterion, [vote.model_copy(update={"repeat": 0}) for vote in votes], config.strategy(criterion)).verdict
         for criterion, votes in zip(criteria, own, strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 from pydantic import ConfigDict, Field
@@ -13,7 +14,8 @@ from assay.grading.dataset import RubricDataset
 from assay.grading.escalation_config import EscalationConfig
 from assay.judging.examples import FewShot
 from assay.judging.length import LengthPenalty
-from assay.judging.question import Submission
+from assay.judging.panel_config import PanelConfig
+from assay.judging.question import Submission, Wishes
 from assay.judging.rubric import Rubric
 from assay.judging.total import Scoring
 from assay.judging.verdicts import verdict_in_words
@@ -38,6 +40,11 @@ class SubmissionScorer(RubricScorer):
     rubric: Any = None
     item_rubrics: Mapping[int, Any] = Field(default_factory=dict)
     few_shot: FewShot | None = None
+    system_prompt: str | None = None
+    multi_choice_system_prompt: str | None = None
+    binary_fields: tuple[tuple[str, str], ...] | None = None
+    multi_choice_fields: tuple[tuple[str, str], ...] | None = None
+    durations: dict[int, float] = Field(default_factory=dict, exclude=True)
     normalize: bool = True
     length_penalty: LengthPenalty | None = None
 
@@ -55,6 +62,17 @@ class SubmissionScorer(RubricScorer):
     def examples(self) -> FewShot | None:
         """What judges see of earlier verdicts."""
         return self.few_shot
+
+    @cached_property
+    def config(self) -> PanelConfig:
+        """How the panel works."""
+        return replace(
+            super().config,
+            binary_wishes=Wishes(instructions=self.system_prompt, further_fields=self.binary_fields or ()),
+            choice_wishes=Wishes(
+                instructions=self.multi_choice_system_prompt, further_fields=self.multi_choice_fields or ()
+            ),
+        )
 
     @property
     def scoring(self) -> Scoring:
@@ -77,6 +95,10 @@ class SubmissionScorer(RubricScorer):
             mode="json", exclude={"rubric", "item_rubrics", "few_shot", "metrics"}, exclude_none=True
         )
         return settings | ({} if self.few_shot is None else {"few_shot": self.few_shot.identity})
+
+    def took(self, position: int, seconds: float) -> None:
+        """Note how long the panel took for a row; all copies of the settings share the notes."""
+        self.durations[position] = seconds
 
     def item(self, rows: Rows) -> RubricItem | Failure:
         """The one row as the panel grades it."""
@@ -124,7 +146,7 @@ def judge_settings(
                     top_p=config.top_p,
                     max_tokens=config.max_tokens,
                     seed=config.seed,
-                    reasoning_effort=config.thinking,
+                    reasoning_effort=config.reasoning_effort,
                 ),
             )
         )

@@ -154,7 +154,7 @@ def _nobody(criterion: Criterion, votes: Sequence[Vote]) -> PanelVerdict:
     """An abstention; if every vote is an error, no option is picked: an outage is not an opinion."""
     if criterion.is_binary or not all_errors(votes):
         return abstained(criterion)
-    return AggregatedMultiChoiceVerdict(na=True, error=failure_of(votes))
+    return AggregatedMultiChoiceVerdict(value=0.0, aggregated_value=0.0, na=True, error=failure_of(votes))
 
 
 def all_errors(votes: Sequence[Vote]) -> bool:
@@ -164,7 +164,7 @@ def all_errors(votes: Sequence[Vote]) -> bool:
 
 def failure_of(votes: Sequence[Vote]) -> str:
     """Why no vote came, in a sentence."""
-    return "; ".join(f"{vote.judge_id}: {vote.error} ({vote.reason})" for vote in votes if vote.is_error)
+    return "; ".join(f"{vote.judge_id}: {vote.error_category} ({vote.reason})" for vote in votes if vote.is_error)
 
 
 def _met(met: bool, *, by_tie: bool = False) -> Decision:

@@ -26,7 +26,11 @@ class Whole:
         form = wording("rubric_names", count=str(len(self.questions)), names=names)
         text = "\n\n".join([material(submission), *asked, form])
         messages: tuple[Item, ...] = (
-            {"type": "message", "role": "system", "content": told("rubric_item", submission.guidelines)},
+            {
+                "type": "message",
+                "role": "system",
+                "content": told("rubric_item", submission.guidelines, self._instructions()),
+            },
             {"type": "message", "role": "user", "content": text},
         )
         return Request(messages=messages, sampling=sampling, schema=self.schema(), purpose="judge")
@@ -56,6 +60,9 @@ class Whole:
         if problems:
             raise Unreadable("; ".join(problems))
         return Reading(value=dict(self.read_so_far), written=said)
+
+    def _instructions(self) -> str | None:
+        return self.questions[0].wishes.instructions
 
     def _names_any(self, said: Object) -> bool:
         return any(field_of(said, answer_name(place)) is not None for place in range(len(self.questions)))

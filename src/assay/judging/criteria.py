@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from assay.judging.option_key import option_key
 
@@ -28,6 +28,19 @@ ABSTAIN_LABEL = "Cannot assess"
 
 # a text from a file remembers its place; a criterion is the same wherever it was written
 Text = Annotated[str, AfterValidator(str)]
+
+
+def _number(given: Any) -> Any:
+    """A number written as text, such as "0.5", as the number."""
+    if not isinstance(given, str):
+        return given
+    try:
+        return float(given)
+    except ValueError:
+        return given
+
+
+Number = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
 
 
 class CriterionVerdict(StrEnum):
@@ -52,7 +65,7 @@ class CriterionOption(Value):
     """
 
     label: Text
-    value: float = Field(allow_inf_nan=False)
+    value: Number
     na: bool = False
 
     @model_validator(mode="before")
@@ -71,9 +84,10 @@ class CriterionOption(Value):
         return label
 
     @model_validator(mode="after")
-    def _between_0_and_1(self) -> Self:
+    def validate_value_range(self) -> Self:
+        """Return the option; a ValueError unless its value is in [0, 1]."""
         if not self.na and not 0 <= self.value <= 1:
-            raise ValueError(f'the value of option "{self.label}" must be between 0 and 1, not {self.value:g}')
+            raise ValueError(f"Option value must be in [0, 1], got {self.value:g}")
         return self
 
 
@@ -86,15 +100,15 @@ class Criterion(Value):
 
     requirement: Text
     name: Text | None = None
-    weight: float = Field(default=10.0, allow_inf_nan=False)
-    options: tuple[CriterionOption, ...] | None = None
+    weight: Number = 10.0
+    options: list[CriterionOption] | None = None
     scale_type: ScaleType = "ordinal"
     aggregation: Text | None = None
 
     @field_validator("options", mode="before")
     @classmethod
-    def _tuple(cls, given: Any) -> Any:
-        return tuple(given) if isinstance(given, list) else given
+    def _as_list(cls, given: Any) -> Any:
+        return list(given) if isinstance(given, tuple) else given
 
     @field_validator("requirement")
     @classmethod
@@ -105,7 +119,7 @@ class Criterion(Value):
 
     @field_validator("options")
     @classmethod
-    def _a_real_choice(cls, options: tuple[CriterionOption, ...] | None) -> tuple[CriterionOption, ...] | None:
+    def _a_real_choice(cls, options: list[CriterionOption] | None) -> list[CriterionOption] | None:
         if options is None:
             return None
         seen: set[str] = set()
@@ -122,6 +136,14 @@ class Criterion(Value):
     def _known_aggregation(self) -> Self:
         if self.aggregation is not None:
             check_strategy(self.aggregation, self.kind)
+        return self
+
+    def __hash__(self) -> int:
+        # the list of options is never changed in place
+        return hash((self.requirement, self.name, self.weight, self.choices, self.scale_type, self.aggregation))
+
+    def validate_options(self) -> Self:
+        """Return the criterion; its options were checked when it was created."""
         return self
 
     @property
@@ -142,12 +164,17 @@ class Criterion(Value):
     @property
     def choices(self) -> tuple[CriterionOption, ...]:
         """The options; none for a binary criterion."""
-        return self.options or ()
+        return tuple(self.options or ())
 
     @property
     def na_index(self) -> int | None:
         """The place of the option that abstains."""
         return next((place for place, option in enumerate(self.choices) if option.na), None)
+
+    @property
+    def na_option_index(self) -> int | None:
+        """The index of the option that abstains; another name of `na_index`."""
+        return self.na_index
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -174,10 +201,34 @@ class Criterion(Value):
         known = ", ".join(f'"{option.label}"' for option in self.choices)
         raise ValueError(f'"{label}" is none of the labels {known}' if known else "the criterion has no options")
 
-    def worst_option_among(self, indices: Iterable[int]) -> int:
+    def worst_option_among(self, candidate_indices: Iterable[int]) -> int:
         """The place of the option that costs the most: the lowest value, or the highest of a fault; then the first."""
         sign = -1.0 if self.weight < 0 else 1.0
+        indices = tuple(candidate_indices)
+        if not indices:
+            raise ValueError("there is no option to choose from")
         return min(indices, key=lambda place: (sign * self.choices[place].value, place))
+
+    def worst_scored_option(self) -> tuple[int, CriterionOption]:
+        """The index and the option that costs the most, of those that do not abstain."""
+        if self.options is None:
+            raise ValueError("the criterion has no options")
+        index = self.worst_option_among(n for n, option in enumerate(self.options) if not option.na)
+        return index, self.options[index]
+
+    def get_option_value(self, index: int) -> float:
+        """The value of an option by its index."""
+        if self.options is None:
+            raise ValueError("the criterion has no options")
+        if not 0 <= index < len(self.options):
+            raise ValueError(f"there is no option {index}; the criterion has {len(self.options)}")
+        return self.options[index].value
+
+    def with_guaranteed_na_option(self) -> Criterion:
+        """The criterion with an option to abstain; a ValueError for a criterion without options."""
+        if self.options is None:
+            raise ValueError("the criterion has no options")
+        return self.with_abstention()
 
     def with_abstention(self) -> Criterion:
         """The criterion with an option to abstain at its end, unless it has one or needs none."""
@@ -187,7 +238,7 @@ class Criterion(Value):
         label = ABSTAIN_LABEL
         while label.casefold() in taken:
             label = f"{label} (none of these)"
-        return self.model_copy(update={"options": (*self.options, CriterionOption(label=label, value=0.0, na=True))})
+        return self.model_copy(update={"options": [*self.options, CriterionOption(label=label, value=0.0, na=True)]})
 
 
 def check_strategy(name: str, kind: CriterionKind) -> None:

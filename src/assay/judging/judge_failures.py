@@ -30,7 +30,7 @@ def count_votes(votes: Iterable[Vote | VoteRecord]) -> dict[str, VoteCount]:
     counts: dict[str, VoteCount] = {}
     for vote in votes:
         if isinstance(vote, JudgeVote | MultiChoiceJudgeVote):
-            judge, error, reason = vote.judge_id, vote.error, vote.reason
+            judge, error, reason = vote.judge_id, vote.error_category, vote.reason or ""
         else:
             judge, error, reason = vote["judge_id"], vote.get("error"), vote.get("reason", "")
         count = counts.get(judge, VoteCount())

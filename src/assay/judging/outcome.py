@@ -69,12 +69,12 @@ def outcome_of(
     `keep_abstained` keeps the votes of a panel that abstained, as a score that lacks its number.
     """
     if report.error is not None:
-        lost = [vote for each in report.report if each.error is not None for vote in deciding(each.votes)]
-        errors = [vote.error for vote in lost]
+        lost = [vote for each in report.criteria if each.error is not None for vote in deciding(each.votes)]
+        errors = [vote.error_category for vote in lost]
         kind = _KINDS["infrastructure" if "infrastructure" in errors else str(errors[0])]
         again = any(vote.retryable for vote in lost)
         return Failure(stage=STAGE, kind=kind, detail=report.error, retryable=again)
-    unsettled = any(vote.retryable for each in report.report for vote in deciding(each.votes))
+    unsettled = any(vote.retryable for each in report.criteria for vote in deciding(each.votes))
     if report.score is None and not keep_abstained:
         detail = report.reason or "there is no score"
         return Failure(stage=STAGE, kind="abstained", detail=detail, retryable=unsettled)
@@ -82,7 +82,7 @@ def outcome_of(
     values: dict[str, ScoreValue] = {name: number for name, number in totals.items() if number is not None}
     metadata: dict[str, Any] = {}
     unsnapped: dict[str, float] = {}
-    for name, each in zip(value_names(rubric), report.report, strict=True):
+    for name, each in zip(value_names(rubric), report.criteria, strict=True):
         number = value_of(each.criterion, each.verdict)
         if number is not None:
             values[name] = number
@@ -92,13 +92,13 @@ def outcome_of(
             unsnapped[name] = before_snapping
     metadata["votes"] = {
         name: [vote_record(vote) for vote in each.votes]
-        for name, each in zip(value_names(rubric), report.report, strict=True)
+        for name, each in zip(value_names(rubric), report.criteria, strict=True)
     }
-    torn = [name for name, each in zip(value_names(rubric), report.report, strict=True) if each.order_sensitive]
+    torn = [name for name, each in zip(value_names(rubric), report.criteria, strict=True) if each.order_sensitive]
     beside = _beside(report) | ({"order_sensitive": torn} if torn else {})
     if unsnapped:
         beside["aggregated_values"] = unsnapped
-    tied = [name for name, each in zip(value_names(rubric), report.report, strict=True) if each.by_tie]
+    tied = [name for name, each in zip(value_names(rubric), report.criteria, strict=True) if each.by_tie]
     if tied:
         beside["decided_by_tie"] = tied
     beside |= _escalated(report, rubric)
@@ -107,7 +107,7 @@ def outcome_of(
 
 def _escalated(report: EnsembleEvaluationReport, rubric: Rubric) -> dict[str, Any]:
     """The criteria that went to the stronger panel, and how sure the first judges were of every criterion."""
-    named = dict(zip(value_names(rubric), report.report, strict=True))
+    named = dict(zip(value_names(rubric), report.criteria, strict=True))
     if not any(each.escalated or each.confidence is not None for each in named.values()):
         return {}
     return {

@@ -15,16 +15,16 @@ from assay.judging.aggregation import (
     order_sensitive,
     pairwise_agreement,
 )
-from assay.judging.criteria import Criterion
+from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.escalation import confidence_of, deciding, escalation_notes, first_votes
 from assay.judging.judge_failures import count_votes, failure_notes
-from assay.judging.length import words_in
+from assay.judging.length import ToGradeInput
 from assay.judging.panel_config import Judge, PanelConfig
 from assay.judging.question import Submission
 from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport, mean_of, scored
 from assay.judging.rubric import Rubric
 from assay.judging.total import LOW_COVERAGE, total
-from assay.judging.verdicts import Vote, is_abstention
+from assay.judging.verdicts import MultiChoiceJudgeVote, Vote, is_abstention
 from assay.judging.voting import JudgeCall, error_vote, judge_calls, request_votes
 from assay.models.client import ModelRejected
 from assay.types import Ask, Reply, Request, Usage
@@ -73,7 +73,7 @@ async def grade(
             superseded = [vote.model_copy(update={"superseded": True}) for vote in votes[number]]
             votes[number] = [*superseded, *decisive[number]]
     by_criterion = [votes[number] for number in range(len(rubric))]
-    return report_of(rubric, by_criterion, judges, config, words=words_in(submission.text))
+    return report_of(rubric, by_criterion, judges, config, words=config.scoring.length(_whole(submission)))
 
 
 async def _votes_on(
@@ -110,6 +110,13 @@ async def _votes_on(
             else:
                 by_criterion[number].append(reply[position])
     return by_criterion
+
+
+def _whole(submission: Submission) -> ToGradeInput:
+    """The submission with what its author thought aloud."""
+    if not submission.thinking:
+        return submission.text
+    return {"thinking": submission.thinking, "output": submission.text}
 
 
 async def _votes_or_rejected(
@@ -152,12 +159,12 @@ def report_of(
     error = None
     if failed and not (config.skip_failed and len(failed) < len(reports)):
         error = f"no judge could be asked about {', '.join(failed)}: {_first_error(reports)}"
-        fields |= {"score": None, "raw_score": None, "reason": error}
+        fields |= {"score": None, "raw_score": None, "llm_raw_score": None, "reason": error}
     elif any(_snapped(report) for report in reports):
         unsnapped = replace(config.scoring, score_value="continuous")
         fields["continuous_score"] = total(seen, [report.verdict for report in reports], unsnapped, words=words).score
     return EnsembleEvaluationReport(
-        report=tuple(reports),
+        report=reports,
         judge_scores=_judge_scores(seen, votes, judges, config),
         mean_agreement=mean_of([report.agreement for report in reports]),
         error=error,
@@ -175,12 +182,20 @@ def criterion_report(criterion: Criterion, votes: Sequence[Vote], config: PanelC
     verdict = decision.verdict
     n_errors = sum(vote.is_error for vote in votes)
     watched = config.escalation is not None
+    chosen = [vote for vote in votes if isinstance(vote, MultiChoiceJudgeVote)]
+    orders = [vote.shuffle_order for vote in chosen]
+    shuffled = config.seed is not None and len(orders) > 0 and all(order == orders[0] for order in orders)
     return EnsembleCriterionReport(
         criterion=criterion,
-        verdict=verdict,
-        reason="\n".join(f"{vote.judge_id}: {vote.reason}" for vote in votes if vote.reason and not vote.is_error),
+        final_verdict=verdict if isinstance(verdict, CriterionVerdict) else None,
+        final_multi_choice_verdict=None if isinstance(verdict, CriterionVerdict) else verdict,
+        final_reason="\n".join(
+            f"{vote.judge_id}: {vote.reason}" for vote in votes if vote.reason and not vote.is_error
+        ),
         error=failure_of(votes) if all_errors(votes) else None,
-        votes=tuple(every),
+        votes=list(every),
+        multi_choice_votes=chosen,
+        shuffle_order=orders[0] if shuffled else None,
         pairwise_agreement=pairwise_agreement(criterion, votes),
         agreement=agreement_with(criterion, votes, verdict),
         n_abstained=sum(cast_index(criterion, vote) is None for vote in votes) - n_errors,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from assay.judging.aggregation import BY_WEIGHT, LENIENT_ON_FAULTS
 from assay.judging.criteria import Criterion, CriterionKind, check_strategy
 from assay.judging.examples import FewShot
+from assay.judging.question import Wishes
 from assay.judging.rubric import Rubric
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import Scoring
@@ -17,7 +18,7 @@ from assay.types import Sampling
 if TYPE_CHECKING:
     from assay.judging.escalation import Escalation
 
-Calls = Literal["per_criterion", "per_item"]
+LLMCalls = Literal["per_criterion", "per_item"]
 """Whether a judge is asked about every criterion by itself, or about all of a submission at once."""
 
 
@@ -50,11 +51,13 @@ class PanelConfig:
     shuffle: Shuffle = "random"
     seed: int | None = 0
     auto_na_option: bool = True
-    llm_calls: Calls = "per_criterion"
+    llm_calls: LLMCalls = "per_criterion"
     repeats: int = 1
     min_votes: int = 0
     skip_failed: bool = False
     few_shot: FewShot | None = None
+    binary_wishes: Wishes = field(default_factory=Wishes)
+    choice_wishes: Wishes = field(default_factory=Wishes)
     scoring: Scoring = field(default_factory=Scoring)
     escalation: Escalation | None = None
 
@@ -64,7 +67,7 @@ class PanelConfig:
         check_strategy(self.nominal_aggregation, "nominal")
         if self.shuffle not in get_args(Shuffle):
             raise ValueError(f'no shuffle is called "{self.shuffle}"; there is {", ".join(get_args(Shuffle))}')
-        if self.llm_calls not in get_args(Calls):
+        if self.llm_calls not in get_args(LLMCalls):
             raise ValueError(f'llm_calls is "per_criterion" or "per_item", not "{self.llm_calls}"')
         if self.repeats < 1:
             raise ValueError(f"repeats must be at least 1, not {self.repeats}")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+
+import orjson
 
 from assay.judging.answers import Labels, bare, listed, number_of, plain, shown
 from assay.judging.criteria import Criterion, CriterionVerdict
@@ -29,13 +31,17 @@ _ALONE = re.compile(r"(?<!\w)[B-HJ-Z](?!\w)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """What is judged, what it answers, and what a good one looks like; `row` is its place in its dataset."""
+    """What is judged, what it answers, and what a good one looks like; `row` is its place in its dataset.
+
+    `thinking` is what the author thought aloud: it counts for the length, and no judge sees it.
+    """
 
     text: str
     prompt: str | None = None
     reference: str | None = None
     guidelines: str | None = None
     row: int = 0
+    thinking: str = ""
 
 
 class Statuses:
@@ -110,6 +116,14 @@ class Lettered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What somebody changes about a question: other instructions, and further fields of the reply, as JSON schemas."""
+
+    instructions: str | None = None
+    further_fields: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """One criterion as a judge sees it: `order` is how the options are shown, None for a binary one.
 
@@ -119,6 +133,7 @@ class Question:
     criterion: Criterion
     order: tuple[int, ...] | None
     examples: tuple[Judged, ...] = ()
+    wishes: Wishes = field(default_factory=Wishes)
 
     def request(self, submission: Submission, sampling: Sampling) -> Request:
         """The question: instructions, guidelines, prompt, reference, submission, and the criterion last.
@@ -127,7 +142,11 @@ class Question:
         values are not shown: a judge who knows what hangs on a verdict does not look at the submission alone.
         """
         messages: tuple[Item, ...] = (
-            {"type": "message", "role": "system", "content": told("rubric", submission.guidelines)},
+            {
+                "type": "message",
+                "role": "system",
+                "content": told("rubric", submission.guidelines, self.wishes.instructions),
+            },
             {"type": "message", "role": "user", "content": f"{material(submission)}\n\n{self.asked()}"},
         )
         return Request(messages=messages, sampling=sampling, schema=self.schema(), purpose="judge")
@@ -188,8 +207,10 @@ class Question:
     def schema(self, *, explained: bool = True) -> Mapping[str, Any]:
         """The form of the reply; without an explanation, the verdict alone."""
         if self.order is None:
-            return _answer_schema(STATUS, tuple(verdict.value for verdict in CriterionVerdict), explained)
-        return _answer_schema(CHOICE, tuple(letter(place) for place in range(len(self.order))), explained)
+            statuses = tuple(verdict.value for verdict in CriterionVerdict)
+            return _answer_schema(STATUS, statuses, explained, self.wishes.further_fields)
+        letters = tuple(letter(place) for place in range(len(self.order)))
+        return _answer_schema(CHOICE, letters, explained, self.wishes.further_fields)
 
 
 def letter(place: int) -> str:
@@ -218,9 +239,13 @@ def _lettered(labels: tuple[str, ...], order: tuple[int, ...]) -> Lettered:
 
 
 @lru_cache
-def _answer_schema(field: str, answers: tuple[str, ...], explained: bool) -> Mapping[str, Any]:
+def _answer_schema(
+    field: str, answers: tuple[str, ...], explained: bool, further: tuple[tuple[str, str], ...]
+) -> Mapping[str, Any]:
     """The explanation comes first, so that it is written before the verdict."""
     why: dict[str, Any] = {"explanation": {"type": "string"}} if explained else {}
+    if explained:
+        why |= {name: orjson.loads(schema) for name, schema in further}
     properties = {**why, field: {"type": "string", "enum": list(answers)}}
     return {
         "type": "object",
@@ -231,9 +256,9 @@ def _answer_schema(field: str, answers: tuple[str, ...], explained: bool) -> Map
 
 
 @lru_cache(maxsize=64)
-def told(name: str, guidelines: str | None) -> str:
+def told(name: str, guidelines: str | None, instructions: str | None = None) -> str:
     """What the system message says: how to judge, and the guidelines of the rubric."""
-    text = wording(name)
+    text = wording(name) if instructions is None else instructions
     return text if guidelines is None else f"{text}\n\nGuidelines for all criteria:\n{guidelines.strip()}"
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol, runtime_checkable
 
 from assay.errors import SpecError
 from assay.judging.criteria import Criterion
-from assay.judging.length import LengthPenalty, words_in
+from assay.judging.length import LengthPenalty
 from assay.judging.reports import EnsembleEvaluationReport
 from assay.judging.rubric_layout import Elsewhere, LayoutReader, nearest_place
-from assay.judging.total import CannotAssess, RubricScore, ScoreValueRule, Scoring, Section, total
+from assay.judging.total import CannotAssess, CannotAssessStrategy, RubricScore, ScoreValueRule, Scoring, Section, total
 from assay.models.event_loop import run_to_end
 from assay.spec.document import Document, Steps
 from assay.spec.load import document_of, read_document
@@ -23,10 +23,11 @@ ToGrade = str | Mapping[str, Any]
 """A text, or a mapping with the text under `output`."""
 
 
-class Grader(Protocol):
-    """A panel that grades one submission by a rubric."""
+@runtime_checkable
+class RubricGrader(Protocol):
+    """A panel that grades one submission by a whole rubric, with its sections."""
 
-    async def grade(
+    async def grade_by_rubric(
         self,
         to_grade: ToGrade,
         rubric: Rubric,
@@ -39,27 +40,51 @@ class Grader(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+class CriteriaGrader(Protocol):
+    """A grader that somebody wrote for a list of criteria."""
+
+    async def grade(
+        self,
+        to_grade: Any,
+        rubric: list[Criterion],
+        query: str | None = None,
+        reference_submission: str | None = None,
+        *,
+        guidelines: str | None = None,
+    ) -> Any:
+        """Report on the submission, in whatever form the grader gives its reports."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, repr=False, init=False)
 class Rubric:
     """Criteria in order, with the guidelines that all judges read.
 
     >>> rubric = Rubric([Criterion(requirement="Names the capital"), Criterion(requirement="Is rude", weight=-4.0)])
-    >>> rubric.compute_score(["MET", "MET"]).score
+    >>> rubric.compute_score(["MET", "MET"])
     0.6
     """
 
-    criteria: Sequence[Criterion]
-    guidelines: str | None = None
-    sections: Sequence[Section] = field(default=(), kw_only=True)
+    criteria: tuple[Criterion, ...]
+    guidelines: str | None
+    sections: tuple[Section, ...]
 
-    def __post_init__(self) -> None:
-        wrong = next((entry for entry in self.criteria if not isinstance(entry, Criterion)), None)
+    def __init__(
+        self, rubric: Sequence[Criterion], guidelines: str | None = None, *, sections: Sequence[Section] = ()
+    ) -> None:
+        wrong = next((entry for entry in rubric if not isinstance(entry, Criterion)), None)
         if wrong is not None:
             raise SpecError(f"a rubric is made of Criterion objects, not {type(wrong).__name__}; see Rubric.from_dict")
-        if not self.criteria:
+        if not rubric:
             raise SpecError("the rubric has no criteria")
-        object.__setattr__(self, "criteria", tuple(self.criteria))
-        object.__setattr__(self, "sections", tuple(self.sections))
+        object.__setattr__(self, "criteria", tuple(rubric))
+        object.__setattr__(self, "guidelines", guidelines)
+        object.__setattr__(self, "sections", tuple(sections))
+
+    @property
+    def rubric(self) -> list[Criterion]:
+        """The criteria as a list."""
+        return list(self.criteria)
 
     @classmethod
     def from_dict(cls, data: Sequence[Any] | Mapping[str, Any]) -> Rubric:
@@ -80,19 +105,28 @@ class Rubric:
         return rubric_in(document_of(Source(Path(name), name, text), Path(), strict=False))
 
     @classmethod
-    def from_yaml(cls, text: str) -> Rubric:
+    def from_yaml(cls, yaml_string: str) -> Rubric:
         """A rubric from YAML text."""
-        return cls.from_text(text)
+        return cls.from_text(yaml_string)
 
     @classmethod
-    def from_json(cls, text: str) -> Rubric:
+    def from_json(cls, json_string: str) -> Rubric:
         """A rubric from JSON text."""
-        return cls.from_text(text)
+        return cls.from_text(json_string)
 
     @classmethod
-    def from_file(cls, path: str | Path) -> Rubric:
-        """A rubric from a YAML or JSON file; a SpecError gives the file, line and column of every problem."""
-        return rubric_in(read_document(Path(path), strict=False))
+    def from_file(cls, source: str | Path | IO[str] | IO[bytes]) -> Rubric:
+        """A rubric from a YAML or JSON file, by its path or open; a SpecError gives the place of every problem."""
+        if isinstance(source, str | Path):
+            return rubric_in(read_document(Path(source), strict=False))
+        content = source.read()
+        text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
+        return cls.from_text(text, str(getattr(source, "name", "rubric")))
+
+    @staticmethod
+    def validate_and_create_criteria(data: Sequence[Any] | Mapping[str, Any]) -> list[Criterion]:
+        """The criteria of a rubric in any layout; a SpecError lists all that is wrong."""
+        return Rubric.from_dict(data).rubric
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -120,6 +154,17 @@ class Rubric:
         self,
         verdicts: Sequence[object],
         normalize: bool = True,
+        cannot_assess_strategy: CannotAssessStrategy = CannotAssessStrategy.SKIP,
+        partial_credit: float = 0.5,
+    ) -> float | None:
+        """The score of a submission from one verdict per criterion; `score_details` says how it came about."""
+        rule: Any = CannotAssessStrategy(cannot_assess_strategy).value
+        return self.score_details(verdicts, normalize, rule, partial_credit).score
+
+    def score_details(
+        self,
+        verdicts: Sequence[object],
+        normalize: bool = True,
         cannot_assess: CannotAssess = "skip",
         partial_credit: float = 0.5,
         *,
@@ -142,7 +187,7 @@ class Rubric:
             score_value=score_value,
             length_penalty=length_penalty,
         )
-        words = None if submission is None else words_in(submission)
+        words = None if submission is None else scoring.length(submission)
         return total(self.criteria, verdicts, scoring, self.sections, words=words)
 
     def content(self) -> dict[str, Any]:
@@ -183,27 +228,30 @@ class Rubric:
     async def grade(
         self,
         to_grade: ToGrade,
-        grader: Grader,
+        grader: RubricGrader | CriteriaGrader,
         query: str | None = None,
         reference_submission: str | None = None,
         *,
         row: int = 0,
-    ) -> EnsembleEvaluationReport:
+    ) -> Any:
         """Let a panel of judges grade one submission; `query` is what the submission answers.
 
-        `row` is the submission's number in a series, for shuffles that balance one.
+        A panel gives an EnsembleEvaluationReport; a grader of one's own, whatever it reports. `row` is the submission's
+        number in a series, for shuffles that balance one.
         """
-        return await grader.grade(to_grade, self, query, reference_submission, row=row)
+        if isinstance(grader, RubricGrader):
+            return await grader.grade_by_rubric(to_grade, self, query, reference_submission, row=row)
+        return await grader.grade(to_grade, self.rubric, query, reference_submission, guidelines=self.guidelines)
 
     def grade_sync(
         self,
         to_grade: ToGrade,
-        grader: Grader,
+        grader: RubricGrader | CriteriaGrader,
         query: str | None = None,
         reference_submission: str | None = None,
         *,
         row: int = 0,
-    ) -> EnsembleEvaluationReport:
+    ) -> Any:
         """Let a panel of judges grade one submission, in a program without an event loop."""
 
         return run_to_end(self.grade(to_grade, grader, query, reference_submission, row=row))

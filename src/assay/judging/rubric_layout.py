@@ -81,7 +81,7 @@ class LayoutReader:
     def _entries(self, entries: Sequence[Any], steps: Steps, *, only_sections: bool = False) -> None:
         for place, entry in enumerate(entries):
             at = (*steps, place)
-            if isinstance(entry, Mapping) and ("criteria" in entry or only_sections):
+            if isinstance(entry, Mapping) and ("criteria" in entry or (only_sections and "requirement" not in entry)):
                 self._section(entry, at)
             else:
                 self._criterion(entry, at)
@@ -89,8 +89,10 @@ class LayoutReader:
     def _section(self, entry: Mapping[str, Any], steps: Steps) -> None:
         self._known(entry, ("name", "criteria"), steps, "the section")
         name, criteria = entry.get("name"), entry.get("criteria")
+        if name is None:
+            name = f"section_{len(self.sections) + 1}"
         if not isinstance(name, str) or not name.strip():
-            self._checker.report('a section has a "name" and its "criteria"', steps)
+            self._checker.report(f"name: expected text, got {described(name)}", (*steps, "name"))
             return
         if not isinstance(criteria, list | tuple) or not criteria:
             self._checker.report(f'the section "{name}" has no list of criteria', steps)

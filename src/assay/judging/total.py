@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Literal, get_args
 
 from assay.judging.criteria import Criterion, CriterionVerdict, Value
-from assay.judging.length import LengthPenalty
+from assay.judging.length import LengthPenalty, ToGradeInput, words_in
 from assay.judging.verdicts import AggregatedMultiChoiceVerdict, Verdict, is_abstention, read_verdict
 
 CannotAssess = Literal["skip", "zero", "partial", "fail"]
@@ -16,6 +17,15 @@ ScoreValueRule = Literal["snapped", "continuous"]
 NO_POSITIVE = "no positive criterion assessed"
 NOTHING = "no criterion was assessed"
 LOW_COVERAGE = 0.5
+
+
+class CannotAssessStrategy(StrEnum):
+    """What a criterion counts that nobody could judge."""
+
+    SKIP = "skip"
+    ZERO = "zero"
+    PARTIAL = "partial"
+    FAIL = "fail"
 
 
 class Section(Value):
@@ -70,6 +80,12 @@ class Scoring:
         for name in ("partial_credit", "min_coverage"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must be between 0 and 1, not {getattr(self, name):g}")
+
+    def length(self, submission: ToGradeInput) -> int:
+        """How long a submission is, in the units of the length penalty."""
+        if self.length_penalty is not None:
+            return self.length_penalty.length(submission)
+        return words_in(submission if isinstance(submission, str) else submission.get("output", ""))
 
     def after_length(self, score: float | None, words: int | None) -> float | None:
         """A score less what the length costs; only a normalized one can lose by it, and never more than it has."""

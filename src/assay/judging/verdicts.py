@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, Field, field_validator
 
 from assay.judging.criteria import Criterion, CriterionVerdict, Text, Value
 
@@ -17,14 +17,14 @@ class MultiChoiceVerdict(Value):
 
     selected_index: int | None = None
     selected_label: Text | None = None
-    value: float = 0.0
+    value: float
     na: bool = False
 
 
 class AggregatedMultiChoiceVerdict(MultiChoiceVerdict):
     """The option that a panel settled on, and the number before it was snapped to an option."""
 
-    aggregated_value: float = 0.0
+    aggregated_value: float
     error: Text | None = None
 
 
@@ -32,35 +32,61 @@ class MultiChoiceJudgment(Value):
     """What one judge wrote: the place (from 1) of the option as it was shown, and why."""
 
     selected_option: int
-    explanation: Text = ""
+    explanation: Text
     reasoning: Text | None = None
 
 
-class JudgeVote(Value):
-    """What one judge says of a binary criterion; an error is never a verdict.
+class CriterionJudgment(Value):
+    """What one judge wrote about a criterion without options."""
 
-    `repeat` counts how often the judge was asked before; `retryable` marks an error that may pass. `confidence` is the
-    probability of the verdict, where the model returned logprobs; a `superseded` vote was escalated to other judges.
+    criterion_status: CriterionVerdict = Field(strict=False)
+    explanation: Text
+    reasoning: Text | None = None
+
+
+class _AnyVote(Value):
+    """What votes of both kinds share; `error` is a category and the cause, as in "parse: no JSON in the reply".
+
+    `probabilities` and `confidence` are those of the chosen answer where the provider returns them. A vote that another
+    judge's vote replaced is `superseded`.
     """
 
     judge_id: Text
-    verdict: CriterionVerdict = Field(strict=False)
-    reason: Text = ""
+    reason: Text | None = ""
     weight: float = Field(default=1.0, allow_inf_nan=False, gt=0)
-    error: VoteError | None = None
+    error: Text | None = None
     reasoning: Text | None = None
-    repeat: int = Field(default=0, ge=0)
-    retryable: bool = False
+    probabilities: dict[str, float] | None = None
     confidence: float | None = Field(default=None, ge=0, le=1)
     superseded: bool = False
+    repeat: int = Field(default=0, ge=0)
+    retryable: bool = False
 
     @property
     def is_error(self) -> bool:
         """Whether the judge could not be asked or read."""
         return self.error is not None
 
+    @property
+    def error_category(self) -> str | None:
+        """Why there is no vote, in a word: infrastructure, parse or refusal.
 
-class MultiChoiceJudgeVote(Value):
+        >>> JudgeVote(judge_id="a", verdict="CANNOT_ASSESS", error="parse: no JSON").error_category
+        'parse'
+        """
+        return None if self.error is None else self.error.partition(":")[0]
+
+
+class JudgeVote(_AnyVote):
+    """What one judge says of a binary criterion; an error is never a verdict.
+
+    `repeat` counts how often the judge was asked before; `retryable` marks an error that may pass.
+    """
+
+    verdict: CriterionVerdict = Field(strict=False)
+
+
+class MultiChoiceJudgeVote(_AnyVote):
     """What one judge says of a criterion with options; `shuffle_order[place]` is the option shown there.
 
     `reversed_order` marks the second vote of a judge who was asked in both orders; `repeat` counts how often the judge
@@ -68,28 +94,19 @@ class MultiChoiceJudgeVote(Value):
     where the model returned logprobs; a `superseded` vote was escalated to other judges.
     """
 
-    judge_id: Text
     selected_index: int | None = None
     selected_label: Text | None = None
     value: float = 0.0
-    reason: Text = ""
-    weight: float = Field(default=1.0, allow_inf_nan=False, gt=0)
     na: bool = False
-    shuffle_order: tuple[int, ...] | None = None
-    error: VoteError | None = None
-    reasoning: Text | None = None
+    shuffle_order: list[int] | None = None
     judgment: MultiChoiceJudgment | None = None
     # stores written before the field had this name call it `backwards`
     reversed_order: bool = Field(default=False, validation_alias=AliasChoices("reversed_order", "backwards"))
-    repeat: int = Field(default=0, ge=0)
-    retryable: bool = False
-    confidence: float | None = Field(default=None, ge=0, le=1)
-    superseded: bool = False
 
-    @property
-    def is_error(self) -> bool:
-        """Whether the judge could not be asked or read."""
-        return self.error is not None
+    @field_validator("shuffle_order", mode="before")
+    @classmethod
+    def _as_list(cls, order: Any) -> Any:
+        return list(order) if isinstance(order, tuple) else order
 
 
 Vote = JudgeVote | MultiChoiceJudgeVote
@@ -125,7 +142,11 @@ def abstained(criterion: Criterion) -> CriterionVerdict | AggregatedMultiChoiceV
     if criterion.is_binary:
         return CriterionVerdict.CANNOT_ASSESS
     index = criterion.na_index
-    return AggregatedMultiChoiceVerdict(na=True) if index is None else chosen(criterion, index)
+    return (
+        AggregatedMultiChoiceVerdict(value=0.0, aggregated_value=0.0, na=True)
+        if index is None
+        else chosen(criterion, index)
+    )
 
 
 def is_abstention(verdict: Verdict) -> bool:

@@ -17,7 +17,10 @@ def vote_record(vote: Vote) -> VoteRecord:
     >>> vote_record(JudgeVote(judge_id="a", verdict="MET"))
     {'judge_id': 'a', 'verdict': 'MET'}
     """
-    return vote.model_dump(mode="json", exclude_defaults=True)
+    record = vote.model_dump(mode="json", exclude_defaults=True)
+    if vote.error is not None and vote.error == f"{vote.error_category}: {vote.reason}":
+        record["error"] = vote.error_category
+    return record
 
 
 def vote_from(record: VoteRecord) -> Vote:
@@ -26,7 +29,13 @@ def vote_from(record: VoteRecord) -> Vote:
     >>> vote_from({"judge_id": "a", "selected_index": 1, "backwards": True}).reversed_order
     True
     """
+    judgment = record.get("judgment")
+    if judgment is not None:
+        record = {**record, "judgment": {"explanation": "", **judgment}}
     vote: Vote = (JudgeVote if "verdict" in record else MultiChoiceJudgeVote).model_validate(record, strict=False)
+    if vote.error is not None and vote.error == vote.error_category and vote.reason:
+        # a store keeps the category and the cause apart
+        return vote.model_copy(update={"error": f"{vote.error}: {vote.reason}"})
     return vote
 
 

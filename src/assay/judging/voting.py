@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.judging.all_criteria import Whole, answer_name
@@ -12,7 +12,7 @@ from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.examples import Judged
 from assay.judging.panel_config import Judge, PanelConfig
 from assay.judging.parse import Reading
-from assay.judging.question import Question, Submission
+from assay.judging.question import Question, Submission, Wishes
 from assay.judging.shuffle import OrderKey, shown_orders
 from assay.judging.token_probability import answer_probability
 from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote, MultiChoiceJudgment, Vote, VoteError, chosen
@@ -34,11 +34,12 @@ class JudgeCall:
     reversed_order: bool = False
     repeat: int = 0
     examples: tuple[Judged, ...] = ()
+    wishes: Wishes = field(default_factory=Wishes)
 
     @property
     def question(self) -> Question:
         """What the judge is asked."""
-        return Question(criterion=self.criterion, order=self.order, examples=self.examples)
+        return Question(criterion=self.criterion, order=self.order, examples=self.examples, wishes=self.wishes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ def judge_calls(
                     reversed_order=place > 0,
                     repeat=repeat,
                     examples=examples,
+                    wishes=config.binary_wishes if criterion.is_binary else config.choice_wishes,
                 )
                 for place, order in enumerate(orders)
             ]
@@ -168,7 +170,7 @@ def vote_of(call: JudgeCall, value: Any, reason: str, thought: str | None, *, co
         selected_label=picked.selected_label,
         value=picked.value,
         na=picked.na,
-        shuffle_order=call.order,
+        shuffle_order=list(call.order),
         reversed_order=call.reversed_order,
         judgment=MultiChoiceJudgment(
             selected_option=call.order.index(value) + 1, explanation=reason, reasoning=thought
@@ -188,10 +190,10 @@ def error_vote(call: JudgeCall, category: VoteError, detail: str, *, retryable: 
         "judge_id": call.judge.id,
         "weight": call.judge.weight,
         "reason": detail,
-        "error": category,
+        "error": f"{category}: {detail}",
         "repeat": call.repeat,
         "retryable": retryable,
     }
     if call.order is None:
         return JudgeVote(verdict=CriterionVerdict.CANNOT_ASSESS, **common)
-    return MultiChoiceJudgeVote(na=True, shuffle_order=call.order, reversed_order=call.reversed_order, **common)
+    return MultiChoiceJudgeVote(na=True, shuffle_order=list(call.order), reversed_order=call.reversed_order, **common)

@@ -23,7 +23,7 @@ COLUMNS_WIDTH = 76
 def grade_document(result: EvalResult) -> dict[str, Any]:
     """The result for machines."""
     mean = result.mean_score
-    cost = result.total_completion_cost
+    cost = result.cost_usd
     return {
         "run": result.run,
         "n_items": result.total_items,
@@ -49,8 +49,8 @@ def grade_document(result: EvalResult) -> dict[str, Any]:
         },
         "items": [_item(each) for each in result.item_results],
         "usage": {
-            "prompt_tokens": result.total_token_usage.prompt_tokens,
-            "completion_tokens": result.total_token_usage.completion_tokens,
+            "prompt_tokens": 0 if result.total_token_usage is None else result.total_token_usage.prompt_tokens,
+            "completion_tokens": 0 if result.total_token_usage is None else result.total_token_usage.completion_tokens,
         },
         "cost_usd": None if cost is None else float(cost),
         "warnings": list(result.warnings),
@@ -59,8 +59,8 @@ def grade_document(result: EvalResult) -> dict[str, Any]:
 
 def _item(result: Any) -> dict[str, Any]:
     item: dict[str, Any] = {"item": result.item.description, "error": result.error, "score": None}
-    if result.report is not None:
-        report = result.report
+    report = result.graded
+    if report is not None:
         item |= {
             "score": report.score,
             "raw_score": report.raw_score,
@@ -72,7 +72,7 @@ def _item(result: Any) -> dict[str, Any]:
                     "pairwise_agreement": each.pairwise_agreement,
                     **({"escalated": True} if each.escalated else {}),
                 }
-                for each in report.report
+                for each in report.criteria
             },
         }
     return item
@@ -89,10 +89,10 @@ def grade_table(result: EvalResult, names: Sequence[str]) -> RenderableType:
         made.add_column(clean(name) if fits else str(place), no_wrap=True, max_width=room)
     for each in result.item_results[:ITEMS_SHOWN]:
         cells = ["—"] * len(names)
-        if each.report is not None and len(each.report.report) == len(names):
-            cells = [clean(criterion.label or "—", width=room) for criterion in each.report.report]
-        score = each.report.score if each.report is not None else None
-        nothing = "failed" if each.report is None else "—"
+        if each.graded is not None and len(each.graded.criteria) == len(names):
+            cells = [clean(criterion.label or "—", width=room) for criterion in each.graded.criteria]
+        score = each.report.score
+        nothing = "failed" if each.graded is None else "—"
         made.add_row(clean(each.item.description, width=22), nothing if score is None else number(score), *cells)
     lines = [f"run {result.run} · {counted(result.total_items, 'item')} · {result.failed_items:,} failed"]
     if not fits:

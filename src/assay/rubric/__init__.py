@@ -1,4 +1,4 @@
-"""Rubrics: panels of judges over binary, ordinal and nominal criteria."""
+"""Rubrics: panels of judges over binary, ordinal and nominal criteria, with the names of AutoRubric."""
 
 from __future__ import annotations
 
@@ -9,18 +9,52 @@ if TYPE_CHECKING:
     from assay.grading.audit import Audit, AuditOptions
     from assay.grading.config import (
         CannotAssessConfig,
-        CannotAssessStrategy,
         EvalConfig,
         FewShotConfig,
+        FewShotExample,
         JudgeSpec,
         LLMConfig,
+        ThinkingConfig,
+        ThinkingLevel,
+        ThinkingLevelLiteral,
+        ThinkingParam,
     )
     from assay.grading.dataset import RubricDataset
+    from assay.grading.distribution import (
+        earth_movers_distance,
+        ks_test,
+        score_distribution,
+        systematic_bias,
+        wasserstein_distance,
+    )
     from assay.grading.escalation_config import EscalationConfig
-    from assay.grading.evaluate import EvalRunner, evaluate, evaluate_sync
-    from assay.grading.grader import CriterionGrader
+    from assay.grading.evaluate import EvalRunner, evaluate, evaluate_sync, fill_ground_truth
+    from assay.grading.grader import CriterionGrader, Grader
     from assay.grading.items import DataItem
-    from assay.grading.results import EvalResult, ItemResult
+    from assay.grading.judge_models import ErrorCategory, classify_grading_error
+    from assay.grading.llm import GenerateResult, LLMClient, generate
+    from assay.grading.metrics import compute_metrics
+    from assay.grading.metrics_types import (
+        BiasResult,
+        BootstrapResult,
+        BootstrapResults,
+        CannotAssessMode,
+        ConfidenceInterval,
+        CorrelationResult,
+        CriterionMetrics,
+        DistributionResult,
+        EMDResult,
+        JudgeMetrics,
+        KSTestResult,
+        MetricsResult,
+    )
+    from assay.grading.results import EvalResult, EvalTimingStats, ExperimentManifest, ItemResult
+    from assay.grading.verdict_lists import (
+        extract_verdicts_from_report,
+        filter_cannot_assess,
+        verdict_to_binary,
+        verdict_to_string,
+    )
     from assay.judging.aggregation import RubricWarning, aggregate
     from assay.judging.criteria import (
         AggregationStrategy,
@@ -31,25 +65,39 @@ if TYPE_CHECKING:
         OrdinalAggregation,
         ScaleType,
     )
-    from assay.judging.length import LengthPenalty
+    from assay.judging.length import (
+        CountFn,
+        LengthPenalty,
+        PenaltyType,
+        ThinkingOutputDict,
+        ToGradeInput,
+        compute_length_penalty,
+        normalize_to_grade_input,
+        parse_thinking_output,
+        word_count,
+    )
+    from assay.judging.panel_config import LLMCalls
     from assay.judging.reports import (
         CriterionReport,
         EnsembleCriterionReport,
         EnsembleEvaluationReport,
         EvaluationReport,
         TokenUsage,
+        aggregate_completion_cost,
+        aggregate_evaluation_usage,
+        aggregate_token_usage,
     )
     from assay.judging.rubric import Rubric
     from assay.judging.shuffle import option_order
-    from assay.judging.total import RubricScore, Section
+    from assay.judging.total import CannotAssessStrategy, RubricScore, Section
     from assay.judging.verdicts import (
         AggregatedMultiChoiceVerdict,
+        CriterionJudgment,
         JudgeVote,
         MultiChoiceJudgeVote,
         MultiChoiceJudgment,
         MultiChoiceVerdict,
     )
-    from assay.results.agreement import MetricsResult
     from assay.results.audit import AuditResult
     from assay.rubric.escalation import (
         EscalationCurve,
@@ -58,7 +106,6 @@ if TYPE_CHECKING:
         escalation_stats,
         replay_escalation,
     )
-    from assay.rubric.metrics import compute_metrics
 
 _HOMES = {
     "AggregatedMultiChoiceVerdict": "judging.verdicts",
@@ -66,50 +113,97 @@ _HOMES = {
     "Audit": "grading.audit",
     "AuditOptions": "grading.audit",
     "AuditResult": "results.audit",
+    "BiasResult": "grading.metrics_types",
+    "BootstrapResult": "grading.metrics_types",
+    "BootstrapResults": "grading.metrics_types",
     "CannotAssessConfig": "grading.config",
-    "CannotAssessStrategy": "grading.config",
+    "CannotAssessMode": "grading.metrics_types",
+    "CannotAssessStrategy": "judging.total",
+    "ConfidenceInterval": "grading.metrics_types",
+    "CorrelationResult": "grading.metrics_types",
+    "CountFn": "judging.length",
     "Criterion": "judging.criteria",
     "CriterionGrader": "grading.grader",
+    "CriterionJudgment": "judging.verdicts",
+    "CriterionMetrics": "grading.metrics_types",
     "CriterionOption": "judging.criteria",
     "CriterionReport": "judging.reports",
     "CriterionVerdict": "judging.criteria",
     "DataItem": "grading.items",
+    "DistributionResult": "grading.metrics_types",
+    "EMDResult": "grading.metrics_types",
     "EnsembleCriterionReport": "judging.reports",
     "EnsembleEvaluationReport": "judging.reports",
+    "ErrorCategory": "grading.judge_models",
     "EscalationConfig": "grading.escalation_config",
     "EscalationCurve": "rubric.escalation",
     "EscalationPoint": "rubric.escalation",
     "EvalConfig": "grading.config",
     "EvalResult": "grading.results",
     "EvalRunner": "grading.evaluate",
+    "EvalTimingStats": "grading.results",
     "EvaluationReport": "judging.reports",
+    "ExperimentManifest": "grading.results",
     "FewShotConfig": "grading.config",
+    "FewShotExample": "grading.config",
+    "GenerateResult": "grading.llm",
+    "Grader": "grading.grader",
     "ItemResult": "grading.results",
+    "JudgeMetrics": "grading.metrics_types",
     "JudgeSpec": "grading.config",
     "JudgeVote": "judging.verdicts",
+    "KSTestResult": "grading.metrics_types",
+    "LLMCalls": "judging.panel_config",
+    "LLMClient": "grading.llm",
     "LLMConfig": "grading.config",
     "LengthPenalty": "judging.length",
-    "MetricsResult": "results.agreement",
+    "MetricsResult": "grading.metrics_types",
     "MultiChoiceJudgeVote": "judging.verdicts",
     "MultiChoiceJudgment": "judging.verdicts",
     "MultiChoiceVerdict": "judging.verdicts",
     "NominalAggregation": "judging.criteria",
     "OrdinalAggregation": "judging.criteria",
+    "PenaltyType": "judging.length",
     "Rubric": "judging.rubric",
     "RubricDataset": "grading.dataset",
     "RubricScore": "judging.total",
     "RubricWarning": "judging.aggregation",
     "ScaleType": "judging.criteria",
     "Section": "judging.total",
+    "ThinkingConfig": "grading.config",
+    "ThinkingLevel": "grading.config",
+    "ThinkingLevelLiteral": "grading.config",
+    "ThinkingOutputDict": "judging.length",
+    "ThinkingParam": "grading.config",
+    "ToGradeInput": "judging.length",
     "TokenUsage": "judging.reports",
     "aggregate": "judging.aggregation",
     "calibrate_escalation": "rubric.escalation",
-    "compute_metrics": "rubric.metrics",
     "escalation_stats": "rubric.escalation",
+    "aggregate_completion_cost": "judging.reports",
+    "aggregate_evaluation_usage": "judging.reports",
+    "aggregate_token_usage": "judging.reports",
+    "classify_grading_error": "grading.judge_models",
+    "compute_length_penalty": "judging.length",
+    "compute_metrics": "grading.metrics",
+    "earth_movers_distance": "grading.distribution",
     "evaluate": "grading.evaluate",
     "evaluate_sync": "grading.evaluate",
+    "extract_verdicts_from_report": "grading.verdict_lists",
+    "fill_ground_truth": "grading.evaluate",
+    "filter_cannot_assess": "grading.verdict_lists",
+    "generate": "grading.llm",
+    "ks_test": "grading.distribution",
+    "normalize_to_grade_input": "judging.length",
     "option_order": "judging.shuffle",
     "replay_escalation": "rubric.escalation",
+    "parse_thinking_output": "judging.length",
+    "score_distribution": "grading.distribution",
+    "systematic_bias": "grading.distribution",
+    "verdict_to_binary": "grading.verdict_lists",
+    "verdict_to_string": "grading.verdict_lists",
+    "wasserstein_distance": "grading.distribution",
+    "word_count": "judging.length",
 }
 
 __all__ = [
@@ -118,27 +212,48 @@ __all__ = [
     "Audit",
     "AuditOptions",
     "AuditResult",
+    "BiasResult",
+    "BootstrapResult",
+    "BootstrapResults",
     "CannotAssessConfig",
+    "CannotAssessMode",
     "CannotAssessStrategy",
+    "ConfidenceInterval",
+    "CorrelationResult",
+    "CountFn",
     "Criterion",
     "CriterionGrader",
+    "CriterionJudgment",
+    "CriterionMetrics",
     "CriterionOption",
     "CriterionReport",
     "CriterionVerdict",
     "DataItem",
+    "DistributionResult",
+    "EMDResult",
     "EnsembleCriterionReport",
     "EnsembleEvaluationReport",
+    "ErrorCategory",
     "EscalationConfig",
     "EscalationCurve",
     "EscalationPoint",
     "EvalConfig",
     "EvalResult",
     "EvalRunner",
+    "EvalTimingStats",
     "EvaluationReport",
+    "ExperimentManifest",
     "FewShotConfig",
+    "FewShotExample",
+    "GenerateResult",
+    "Grader",
     "ItemResult",
+    "JudgeMetrics",
     "JudgeSpec",
     "JudgeVote",
+    "KSTestResult",
+    "LLMCalls",
+    "LLMClient",
     "LLMConfig",
     "LengthPenalty",
     "MetricsResult",
@@ -147,22 +262,52 @@ __all__ = [
     "MultiChoiceVerdict",
     "NominalAggregation",
     "OrdinalAggregation",
+    "PenaltyType",
     "Rubric",
     "RubricDataset",
     "RubricScore",
     "RubricWarning",
     "ScaleType",
     "Section",
+    "ThinkingConfig",
+    "ThinkingLevel",
+    "ThinkingLevelLiteral",
+    "ThinkingOutputDict",
+    "ThinkingParam",
+    "ToGradeInput",
     "TokenUsage",
     "aggregate",
+    "aggregate_completion_cost",
+    "aggregate_evaluation_usage",
+    "aggregate_token_usage",
     "calibrate_escalation",
+    "classify_grading_error",
+    "compute_length_penalty",
     "compute_metrics",
+    "debug",
+    "earth_movers_distance",
     "escalation_stats",
     "evaluate",
     "evaluate_sync",
+    "extract_verdicts_from_report",
+    "fill_ground_truth",
+    "filter_cannot_assess",
+    "generate",
+    "ks_test",
+    "normalize_to_grade_input",
     "option_order",
+    "parse_thinking_output",
     "replay_escalation",
+    "score_distribution",
+    "systematic_bias",
+    "verdict_to_binary",
+    "verdict_to_string",
+    "wasserstein_distance",
+    "word_count",
 ]
+
+debug = False
+"""Whether judges are to be watched at work; runs keep every request and reply anyway, so nothing reads it."""
 
 
 def __getattr__(name: str) -> Any:

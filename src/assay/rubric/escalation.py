@@ -8,7 +8,6 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from importlib import import_module
 from typing import Any
 
@@ -17,6 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from assay.errors import SpecError
 from assay.grading.config import CannotAssessConfig
 from assay.grading.dataset import RubricDataset
+from assay.grading.metrics_types import MetricsResult
 from assay.grading.results import EvalResult, ItemResult
 from assay.judging.aggregation import RubricWarning, decide
 from assay.judging.criteria import Criterion, CriterionVerdict
@@ -31,11 +31,10 @@ from assay.judging.escalation import (
 )
 from assay.judging.length import words_in
 from assay.judging.panel import report_of
-from assay.judging.panel_config import Calls, Judge, PanelConfig
+from assay.judging.panel_config import Judge, LLMCalls, PanelConfig
 from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport
 from assay.judging.rubric import Rubric
 from assay.judging.verdicts import Verdict, Vote, is_abstention, verdict_in_words
-from assay.results.agreement import MetricsResult
 from assay.rubric.metrics import compute_metrics
 from assay.spec.arguments import arguments_checked
 
@@ -135,7 +134,7 @@ def replay_escalation(
     per_criterion: Mapping[str, float] | None = None,
     cannot_assess_config: CannotAssessConfig | None = None,
     normalize: bool = True,
-    llm_calls: Calls = "per_criterion",
+    llm_calls: LLMCalls = "per_criterion",
 ) -> EvalResult:
     """What an escalation would have given, from a run of the first judge and a run of the panel over the same items.
 
@@ -196,7 +195,7 @@ def calibrate_escalation(
     min_pairs_per_criterion: int = 30,
     cannot_assess_config: CannotAssessConfig | None = None,
     normalize: bool = True,
-    llm_calls: Calls = "per_criterion",
+    llm_calls: LLMCalls = "per_criterion",
 ) -> EscalationCurve:
     """What an escalation would give at each of some thresholds, measured against the labels of people.
 
@@ -272,7 +271,7 @@ class _Rules:
 
     cannot_assess: CannotAssessConfig | None
     normalize: bool
-    llm_calls: Calls
+    llm_calls: LLMCalls
 
     def __post_init__(self) -> None:
         if self.llm_calls not in ("per_criterion", "per_item"):
@@ -364,7 +363,7 @@ class _Cascade:
             self._replayed(item, frozenset(number for at, number in escalated if at == place), config)
             for place, item in enumerate(self._items)
         ]
-        reports = [each for item in results if item.report is not None for each in item.report.report]
+        reports = [each for item in results if item.graded is not None for each in item.graded.criteria]
         return replace(
             self._first,
             item_results=type(self._first.item_results)(results),
@@ -379,7 +378,8 @@ class _Cascade:
         if item.rubric is None:
             return item.result
         if escalated and item.panel_votes is None:
-            return replace(item.result, report=None, error=f"the panel has no report: {item.panel.error}")
+            reason = f"the panel has no report: {item.panel.error}"
+            return replace(item.result, report=EnsembleEvaluationReport(score=None, error=reason), error=reason)
         votes: list[list[Vote]] = []
         for number, cast in enumerate(item.first_votes):
             if number in escalated and item.panel_votes is not None:
@@ -391,7 +391,7 @@ class _Cascade:
         report = report_of(item.rubric, votes, first, config, words=words_in(item.result.item.submission))
         return replace(item.result, report=report, error=report.error)
 
-    def _cost(self, escalated: frozenset[tuple[int, int]]) -> Decimal | None:
+    def _cost(self, escalated: frozenset[tuple[int, int]]) -> float | None:
         """The cost of the first judge, and the panel's share of what was escalated."""
         first, panel = self._first.total_completion_cost, self._panel.total_completion_cost
         if first is None or panel is None:
@@ -400,7 +400,7 @@ class _Cascade:
             share = len({place for place, _ in escalated}) / max(1, len(self._items))
         else:
             share = len(escalated) / max(1, sum(len(item.confidences) for item in self._items))
-        return Decimal(first) + Decimal(panel) * Decimal(share)
+        return float(first) + float(panel) * share
 
 
 @dataclass(frozen=True, slots=True)
@@ -433,8 +433,8 @@ def _pairs(result: EvalResult, dataset: RubricDataset) -> Iterator[_Pair]:
 
 
 def _reports(item: ItemResult) -> Sequence[EnsembleCriterionReport] | None:
-    report: EnsembleEvaluationReport | None = item.report
-    return None if report is None or not report.report else list(report.report)
+    report = item.graded
+    return None if report is None or not report.criteria else report.criteria
 
 
 def _content(report: EnsembleCriterionReport) -> tuple[str, tuple[str, ...]]:

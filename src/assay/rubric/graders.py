@@ -1,6 +1,7 @@
 """The path under which graders are imported."""
 
 from assay.grading.config import JudgeSpec
-from assay.grading.grader import CriterionGrader
+from assay.grading.escalation_config import EscalationConfig
+from assay.grading.grader import CriterionGrader, Grader
 
-__all__ = ["CriterionGrader", "JudgeSpec"]
+__all__ = ["CriterionGrader", "EscalationConfig", "Grader", "JudgeSpec"]

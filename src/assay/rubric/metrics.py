@@ -1,257 +1,93 @@
-"""How far a panel, and each of its judges, agrees with people: per criterion, overall, and in the scores."""
+"""Agreement with people and the distribution of scores under the name of AutoRubric's module."""
 
-from __future__ import annotations
+from assay.grading.distribution import (
+    earth_movers_distance,
+    ks_test,
+    score_distribution,
+    systematic_bias,
+    wasserstein_distance,
+)
+from assay.grading.metrics import compute_metrics
+from assay.grading.metrics_types import (
+    BiasResult,
+    BinaryCriterionMetrics,
+    BootstrapResult,
+    BootstrapResults,
+    CannotAssessMode,
+    CannotAssessStats,
+    ConfidenceInterval,
+    ConfusionMatrix,
+    CorrelationResult,
+    CoverageStats,
+    CriterionMetrics,
+    CriterionMetricsUnion,
+    CriterionType,
+    DistributionResult,
+    EMDResult,
+    JudgeMetrics,
+    KSTestResult,
+    MetricsResult,
+    NAMode,
+    NAStats,
+    NominalCriterionMetrics,
+    OptionMetrics,
+    OrdinalCriterionMetrics,
+    PooledScaleMetrics,
+)
+from assay.grading.verdict_lists import (
+    classify_criteria,
+    classify_criterion,
+    extract_all_verdicts_from_report,
+    extract_verdicts_from_report,
+    filter_cannot_assess,
+    filter_na_multi_choice,
+    get_option_value,
+    is_na_option,
+    resolve_ground_truth,
+    verdict_to_binary,
+    verdict_to_string,
+)
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import get_args
-
-import numpy as np
-
-from assay.analysis.agreement import agreement
-from assay.analysis.panels import Totals
-from assay.analysis.scale import ABSENT, Intervals, Scale, Votes
-from assay.analysis.votes import Ballot, score_errors
-from assay.errors import SpecError
-from assay.grading.dataset import RubricDataset
-from assay.grading.grader import CriterionGrader
-from assay.grading.items import DataItem, Truth
-from assay.grading.results import EvalResult
-from assay.judging.aggregation import all_errors, decide
-from assay.judging.criteria import Criterion, CriterionVerdict
-from assay.judging.length import words_in
-from assay.judging.panel_config import PanelConfig
-from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport
-from assay.judging.rubric import Rubric
-from assay.judging.total import ScoreValueRule, total, value_of
-from assay.judging.verdicts import Verdict, is_abstention
-from assay.judging.vote_record import vote_record
-from assay.results.agreement import PANEL, MetricsResult
-from assay.spec.arguments import arguments_checked
-from assay.types import MetricValue
-
-Content = tuple[object, ...]
-"""What makes a criterion the same wherever it stands: its text, its options, and which of equal ones it is."""
-
-
-@arguments_checked({})
-def compute_metrics(
-    result: EvalResult,
-    dataset: RubricDataset,
-    *,
-    grader: CriterionGrader | None = None,
-    seed: int = 0,
-    level: float = 0.95,
-) -> MetricsResult:
-    """Compare what a panel said with what people said of the same items.
-
-    The truth of an item is its `ground_truth`; with several annotators what most of them say, and the human ceiling
-    stands beside the judges. Criteria are matched by their content. The score of the truth is made by the rule of the
-    judges' scores: that of `grader`, else of the run.
-    """
-    tables: dict[Content, _Table] = {}
-    graded: list[_Graded] = []
-    for each in result.item_results:
-        item = _same_item(dataset, each.item_idx, each.item)
-        rubric = dataset.get_item_rubric(each.item_idx)
-        if each.report is not None and (item.ground_truth is not None or item.annotators):
-            graded.append(_Graded(str(each.item_idx), item, each.report))
-        _read(tables, str(each.item_idx), item, rubric, each.report)
-    if not any(item.ground_truth is not None or item.annotators for item in dataset):
-        raise SpecError("no item of the dataset has a ground truth")
-    if not graded:
-        raise SpecError("no item with a ground truth was graded")
-    criteria = {content: table.votes() for content, table in tables.items() if table.ballot.judges}
-    truths, config = _truths(tables, criteria), result.config if grader is None else grader.config
-    scores = _scores(graded, truths, config, seed=seed, level=level)
-    totals = _judge_totals(graded, truths, config)
-    return agreement(
-        list(criteria.values()), scores=scores, totals=totals, notes=_notes(result), measure=Intervals(seed, level)
-    )
-
-
-def _same_item(dataset: RubricDataset, index: int, graded: DataItem) -> DataItem:
-    if index >= len(dataset) or dataset[index].submission != graded.submission:
-        raise SpecError(f"item {index} of the dataset is not the one that was graded")
-    return dataset[index]
-
-
-def _notes(result: EvalResult) -> list[str]:
-    gone = sum(each.report is None for each in result.item_results)
-    return [f"{gone:,} items were not graded and are in none of the numbers"] if gone else []
-
-
-@dataclass(frozen=True, slots=True)
-class _Graded:
-    """An item with a truth, and the report on it."""
-
-    row: str
-    item: DataItem
-    report: EnsembleEvaluationReport
-
-
-@dataclass(slots=True)
-class _Table:
-    """All that was said of one criterion, over all items."""
-
-    ballot: Ballot
-    scale: Scale
-
-    def votes(self) -> Votes:
-        return self.ballot.votes(self.scale)
-
-
-def contents(criteria: Sequence[Criterion]) -> list[Content]:
-    """The content of each criterion, without options that abstain: a panel may have added one.
-
-    >>> one, other = Criterion(requirement="Polite"), Criterion(requirement="Polite", weight=2.0)
-    >>> contents([one])[0] == contents([other])[0], contents([one, one])[0] == contents([one, one])[1]
-    (True, False)
-    """
-    made: list[Content] = []
-    for criterion in criteria:
-        options = tuple((option.label, option.value) for option in criterion.choices if not option.na)
-        plain = (criterion.requirement, criterion.kind, options)
-        made.append((*plain, sum(each[:-1] == plain for each in made)))
-    return made
-
-
-def _read(
-    tables: dict[Content, _Table], row: str, item: DataItem, rubric: Rubric, report: EnsembleEvaluationReport | None
-) -> None:
-    places = {content: place for place, content in enumerate(contents(rubric.criteria))}
-    said = [] if report is None else report.report
-    for content, each in zip(contents([each.criterion for each in said]), said, strict=True):
-        if content not in places:
-            continue
-        place = places[content]
-        table = tables.get(content)
-        if table is None:
-            table = tables[content] = _Table(
-                Ballot(_free(rubric.names[place], tables)), Scale.of(rubric.criteria[place])
-            )
-        table.ballot.rows[row] = row
-        _add_report(table, row, each)
-        if item.ground_truth is not None:
-            table.ballot.truth[row] = _label(rubric.criteria[place], item.ground_truth[place])
-        for person, truths in (item.annotators or {}).items():
-            table.ballot.people.setdefault(person, {})[row] = _label(rubric.criteria[place], truths[place])
-
-
-def _free(name: str, tables: Mapping[Content, _Table]) -> str:
-    """A name that no other criterion has; items with rubrics of their own may use one twice."""
-    taken = {table.ballot.name for table in tables.values()}
-    again = 1
-    free = name
-    while free in taken:
-        again += 1
-        free = f"{name} ({again})"
-    return free
-
-
-def _add_report(table: _Table, row: str, each: EnsembleCriterionReport) -> None:
-    if each.error is None:
-        table.ballot.panel[row] = _said(each.criterion, each.verdict)
-        number = value_of(each.criterion, each.verdict, "continuous")
-        if number is not None:
-            table.ballot.numbers[row] = number
-    table.ballot.hear_all(row, map(vote_record, each.votes))
-
-
-def _said(criterion: Criterion, verdict: Verdict) -> str | None:
-    if is_abstention(verdict):
-        return None
-    if isinstance(verdict, CriterionVerdict):
-        return verdict.value
-    assert verdict.selected_index is not None
-    return criterion.choices[verdict.selected_index].label
-
-
-def _label(criterion: Criterion, truth: Truth) -> str | None:
-    """What a person said; None where they abstained."""
-    if truth is CriterionVerdict.CANNOT_ASSESS:
-        return None
-    if criterion.is_binary:
-        return str(truth)
-    option = criterion.choices[criterion.find_option_by_label(str(truth))]
-    return None if option.na else option.label
-
-
-Truths = Mapping[Content, Mapping[str, object]]
-"""The verdict of the truth on a criterion, by item; items without one are not there."""
-
-
-def _truths(tables: Mapping[Content, _Table], criteria: Mapping[Content, Votes]) -> Truths:
-    made: dict[Content, dict[str, object]] = {}
-    for content, votes in criteria.items():
-        rows = zip(tables[content].ballot.rows, votes.truth.tolist(), strict=True)
-        made[content] = {
-            row: CriterionVerdict.CANNOT_ASSESS if code < 0 else votes.scale.labels[code]
-            for row, code in rows
-            if code != ABSENT
-        }
-    return made
-
-
-def _scores(
-    graded: Sequence[_Graded], truths: Truths, config: PanelConfig, *, seed: int, level: float
-) -> dict[str, dict[str, MetricValue]]:
-    """How far total scores lie from those of the truth; `rmse_continuous` is without snapping to options."""
-    made: dict[str, dict[str, MetricValue]] = {}
-    bounds = (0.0, 1.0) if config.scoring.normalize else None
-    for rule in get_args(ScoreValueRule):
-        rows: dict[str, list[tuple[str, float, float]]] = {}
-        by_rule = replace(config, scoring=replace(config.scoring, score_value=rule))
-        for each in graded:
-            for judge, said, truth in _totals(each, truths, by_rule):
-                rows.setdefault(judge, []).append((each.row, said, truth))
-        for judge, pairs in rows.items():
-            found = score_errors(pairs, f"{judge}/{rule}", bounds=bounds, level=level, seed=seed)
-            if rule == "snapped":
-                made[judge] = found
-            elif judge == PANEL:
-                made[judge]["rmse_continuous"] = found["rmse"]
-    return made
-
-
-def _totals(each: _Graded, truths: Truths, config: PanelConfig) -> Iterator[tuple[str, float, float]]:
-    """The score of the panel, and of every judge alone, beside the score of the truth by the same rule."""
-    reports = each.report.report
-    criteria = [report.criterion for report in reports]
-    true = [truths.get(content, {}).get(each.row) for content in contents(criteria)]
-    words = words_in(each.item.submission)
-    if None in true:
-        return
-    truth = total(criteria, true, config.scoring, words=words).score
-    said: dict[str, list[Verdict]] = {}
-    if all(report.error is None for report in reports):
-        said[PANEL] = [report.verdict for report in reports]
-    for judge in dict.fromkeys(vote.judge_id for report in reports for vote in report.votes):
-        own = [[vote for vote in report.votes if vote.judge_id == judge] for report in reports]
-        if all(votes and not all_errors(votes) for votes in own):
-            said[judge] = [
-                decide(criterion, votes, config.strategy(criterion)).verdict
-                for criterion, votes in zip(criteria, own, strict=True)
-            ]
-    for judge, verdicts in said.items():
-        score = total(criteria, verdicts, config.scoring, words=words).score
-        if score is not None and truth is not None:
-            yield judge, score, truth
-
-
-def _judge_totals(graded: Sequence[_Graded], truths: Truths, config: PanelConfig) -> Totals | None:
-    """The score that each judge alone would give, for panels of several."""
-    rows: dict[str, dict[str, tuple[float, float]]] = {}
-    for each in graded:
-        found = {judge: (said, truth) for judge, said, truth in _totals(each, truths, config) if judge != PANEL}
-        if found:
-            rows[each.row] = found
-    judges = list(dict.fromkeys(judge for found in rows.values() for judge in found))
-    if len(judges) < 2:
-        return None
-    nothing = (np.nan, np.nan)
-    return Totals(
-        items=np.arange(len(rows)),
-        table=np.array([[found.get(judge, nothing)[0] for judge in judges] for found in rows.values()]),
-        truth=np.array([next(iter(found.values()))[1] for found in rows.values()]),
-    )
+__all__ = [
+    "BiasResult",
+    "BinaryCriterionMetrics",
+    "BootstrapResult",
+    "BootstrapResults",
+    "CannotAssessMode",
+    "CannotAssessStats",
+    "ConfidenceInterval",
+    "ConfusionMatrix",
+    "CorrelationResult",
+    "CoverageStats",
+    "CriterionMetrics",
+    "CriterionMetricsUnion",
+    "CriterionType",
+    "DistributionResult",
+    "EMDResult",
+    "JudgeMetrics",
+    "KSTestResult",
+    "MetricsResult",
+    "NAMode",
+    "NAStats",
+    "NominalCriterionMetrics",
+    "OptionMetrics",
+    "OrdinalCriterionMetrics",
+    "PooledScaleMetrics",
+    "classify_criteria",
+    "classify_criterion",
+    "compute_metrics",
+    "earth_movers_distance",
+    "extract_all_verdicts_from_report",
+    "extract_verdicts_from_report",
+    "filter_cannot_assess",
+    "filter_na_multi_choice",
+    "get_option_value",
+    "is_na_option",
+    "ks_test",
+    "resolve_ground_truth",
+    "score_distribution",
+    "systematic_bias",
+    "verdict_to_binary",
+    "verdict_to_string",
+    "wasserstein_distance",
+]

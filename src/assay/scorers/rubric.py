@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from time import perf_counter
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import orjson
@@ -16,10 +17,9 @@ from assay.errors import SpecError
 from assay.judging.escalation import Escalation, check_names
 from assay.judging.examples import FewShot
 from assay.judging.judge_failures import count_votes, missing_notes
-from assay.judging.length import words_in
 from assay.judging.outcome import beside_truth, field_names, metric_key, outcome_of, value_names
 from assay.judging.panel import grade
-from assay.judging.panel_config import Calls, Judge, PanelConfig, check_panel, weight_notes, with_replicas
+from assay.judging.panel_config import Judge, LLMCalls, PanelConfig, check_panel, weight_notes, with_replicas
 from assay.judging.question import Submission
 from assay.judging.reports import mean_of
 from assay.judging.rubric import Rubric
@@ -87,7 +87,7 @@ class RubricScorer(TextScorer):
     min_coverage: float = Field(default=0.0, ge=0, le=1)
     score_value: ScoreValueRule = "snapped"
     on_failed_criterion: Literal["fail", "skip"] = "fail"
-    llm_calls: Calls = "per_criterion"
+    llm_calls: LLMCalls = "per_criterion"
     repeats: int = Field(default=1, ge=1)
     reference: Template | None = None
     prompt: Template | None = None
@@ -236,12 +236,15 @@ class RubricScorer(TextScorer):
                     values.setdefault(name, []).extend(criterion.values)
         return {name: (min(numbers), max(numbers)) for name, numbers in values.items()}
 
+    def took(self, position: int, seconds: float) -> None:
+        """Hear how long the panel took for a row; a task keeps no such notes."""
+
     def item(self, rows: Rows) -> RubricItem | Failure:
         """The one row as the panel grades it, or why it cannot."""
         text = looked_at(self, rows)
         if text.failures:
             return text.failures[0]
-        shown: dict[str, str | None] = {}
+        shown: dict[str, str] = {}
         for name in ("prompt", "reference"):
             template: Template | None = getattr(self, name)
             if template is None:
@@ -257,7 +260,13 @@ class RubricScorer(TextScorer):
             return truth
         rubric: Rubric = self.rubric
         row = rows.positions[0]
-        submission = Submission(text=text.values[0], guidelines=rubric.guidelines, row=row, **shown)
+        submission = Submission(
+            text=text.values[0],
+            prompt=shown.get("prompt"),
+            reference=shown.get("reference"),
+            guidelines=rubric.guidelines,
+            row=row,
+        )
         return RubricItem(submission=submission, rubric=rubric, truth=truth)
 
     def _truth(self, rows: Rows) -> list[Verdict] | Failure | None:
@@ -298,11 +307,13 @@ async def judge_by_rubric(settings: RubricScorer, rows: Rows, ask: Ask) -> Score
     item = settings.item(rows)
     if isinstance(item, Failure):
         return item
+    started = perf_counter()
     report = await grade(ask, item.rubric, item.submission, settings.panel, settings.config)
+    settings.took(rows.positions[0], perf_counter() - started)
     outcome = outcome_of(report, item.rubric, settings.type, keep_abstained=settings.keeps_abstentions)
     if isinstance(outcome, Failure) or item.truth is None:
         return outcome
-    words = words_in(item.submission.text)
+    words = settings.config.scoring.length(item.submission.text)
     return beside_truth(outcome, item.rubric, item.truth, settings.config.scoring, words=words)
 
 

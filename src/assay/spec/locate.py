@@ -60,7 +60,13 @@ class Checker:
             self.problems += [self._placed(problem, steps) for problem in error.problems]
             return None
         except ValidationError as error:
-            faults = [_fault(node, each) for each in error.errors(include_url=False)]
+            details = error.errors(include_url=False)
+        own = [cause for each in details if isinstance(cause := each.get("ctx", {}).get("error"), SpecError)]
+        if own:
+            # settings that read a file of their own know better where it is wrong
+            self.problems += [self._placed(problem, steps) for cause in own for problem in cause.problems]
+            return None
+        faults = [_fault(node, each) for each in details]
         mended = self._with_texts(node, steps, faults)
         if mended is not None:
             return self.validated(model, mended, steps, what)

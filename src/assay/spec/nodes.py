@@ -58,6 +58,8 @@ def parse(source: Source) -> Node | None:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
         raise SpecError(source.problem(_in_words(error, source, line), line, column)) from None
+    except SpecError:
+        raise
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SpecError(source.problem(f"not valid YAML: {error}")) from None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from assay.errors import Place, Problem, SpecError
+from assay.errors import MissingFile, Place, Problem, SpecError
 from assay.spec.nearest import nearest_file
 
 MOST_BYTES = 16 * 1024 * 1024
@@ -48,8 +48,10 @@ def read_source(path: Path) -> Source:
         if size > MOST_BYTES:
             raise SpecError(f"{file} has {size:,} bytes; at most {MOST_BYTES:,} are read")
         content = path.read_bytes()
+    except SpecError:
+        raise
     except FileNotFoundError:
-        raise SpecError(Problem(message=f"there is no file {file}", suggestion=_sibling(path))) from None
+        raise MissingFile(Problem(message=f"there is no file {file}", suggestion=_sibling(path))) from None
     except (OSError, ValueError) as error:
         raise SpecError(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     return Source(path, file, _decoded(content, file))

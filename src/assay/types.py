@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
@@ -45,6 +46,12 @@ class Score:
 
 
 Outcome = Score | Failure
+
+OTHER_NAMES: Mapping[str, str] = {
+    "ground_truth_correct_choice": "ground_truth_choice",
+    "ground_truth_choices": "choices",
+}
+"""What AI GO! calls fields of `string_equals_mcqa`; metrics, filters and snippets may use either name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +118,11 @@ class Usage:
 Item = Mapping[str, Any]
 
 
+TEXT_PARTS = frozenset({"input_text", "output_text", "text", "summary_text", "reasoning_text"})
+MESSAGE_PARTS = TEXT_PARTS | {"refusal", "input_image", "input_file", "input_video"}
+"""The types of a message's parts; those of text hold it under `text`, a refusal under `refusal`."""
+
+
 def content_text(content: object) -> str:
     """The text of a message's content: itself, or its text parts joined."""
     if isinstance(content, str):
@@ -123,14 +135,80 @@ def content_text(content: object) -> str:
     return ""
 
 
+def _is_message(item: Item, role: str | None = None) -> bool:
+    return item.get("type", "message") == "message" and (role is None or item.get("role") == role)
+
+
 @dataclass(frozen=True)
 class Trace:
     """A conversation as a list of items: messages, function calls and their outputs."""
 
     items: tuple[Item, ...]
 
+    @classmethod
+    def from_items(cls, items: Iterable[Item]) -> Trace:
+        """A conversation of these items."""
+        return cls(tuple(items))
+
     def _messages(self, role: str) -> tuple[Item, ...]:
-        return tuple(i for i in self.items if i.get("type", "message") == "message" and i.get("role") == role)
+        return tuple(item for item in self.items if _is_message(item, role))
+
+    @cached_property
+    def system_messages(self) -> tuple[Item, ...]:
+        return self._messages("system")
+
+    @cached_property
+    def preamble(self) -> tuple[Item, ...]:
+        """What stands before the first message of a user or an assistant: the instructions."""
+        first = next(
+            (
+                i
+                for i, item in enumerate(self.items)
+                if not _is_message(item) or item.get("role") in ("user", "assistant")
+            ),
+            len(self.items),
+        )
+        return self.items[:first]
+
+    @cached_property
+    def conversation_items(self) -> tuple[Item, ...]:
+        """Everything after the preamble."""
+        return self.items[len(self.preamble) :]
+
+    @cached_property
+    def function_call_pairs(self) -> tuple[tuple[Item, Item | None], ...]:
+        """Every function call with its output, None where it has none."""
+        return tuple((call, self.get_function_output_for_call(call)) for call in self.function_calls)
+
+    def get_function_output_for_call(self, call: Item | str) -> Item | None:
+        """The output of a call, named by itself or by its id; None when there is none."""
+        call_id = call if isinstance(call, str) else call.get("call_id")
+        return next((output for output in self.function_outputs if output.get("call_id") == call_id), None)
+
+    def get_function_call_arguments(self, call: Item | str) -> Any:
+        """The arguments of a call, named by itself or by its id; JSON text is read, other text stays as it is."""
+        if isinstance(call, str):
+            named = next((each for each in self.function_calls if each.get("call_id") == call), None)
+            if named is None:
+                raise KeyError(f"no function call has the id {call!r}")
+            call = named
+        arguments = call.get("arguments")
+        try:
+            return json.loads(arguments) if isinstance(arguments, str) else arguments
+        except ValueError:
+            return arguments
+
+    def get_function_output_text(self, output: Item | str) -> str | None:
+        """The text of an output, named by itself or by its call or the call's id; None when there is none."""
+        if isinstance(output, str) or output.get("type") == "function_call":
+            named = self.get_function_output_for_call(output)
+            if named is None:
+                return None
+            output = named
+        value = output.get("output")
+        if isinstance(value, str) or value is None:
+            return value
+        return content_text(value) if isinstance(value, Sequence) else json.dumps(value)
 
     @cached_property
     def assistant_messages(self) -> tuple[Item, ...]:
@@ -166,7 +244,7 @@ class Trace:
 
     def get_first_system_prompt(self) -> str | None:
         """The text of the first system message, None when there is none."""
-        prompts = self._messages("system")
+        prompts = self.system_messages
         return content_text(prompts[0].get("content")) if prompts else None
 
     def get_function_calls_by_name(self, name: str) -> tuple[Item, ...]:
@@ -218,7 +296,8 @@ class Request:
     """One question to a model: the whole conversation so far, and all that decides the reply.
 
     `repeat` is the trial; `occurrence` tells identical questions apart when the model answers at random.
-    `body` replaces the messages for inputs that are not a conversation.
+    `body` replaces the messages for inputs that are not a conversation. `sample` is the row that the question is about,
+    for models that are functions and look at it.
     """
 
     messages: tuple[Item, ...] = ()
@@ -228,6 +307,7 @@ class Request:
     repeat: int = 0
     occurrence: int = 0
     body: Any = None
+    sample: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

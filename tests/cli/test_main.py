@@ -72,7 +72,6 @@ def test_every_module_of_the_room_that_has_a_command_is_listed():
         (["run", "task.yaml", "--max-cost", "-1"], '"-1" is not an amount of US dollars'),
         (["run", "task.yaml", "--limit", "0"], "--limit"),
         (["run", "task.yaml", "--max-failures", "7"], "--max-failures"),
-        (["check"], "name at least one file or folder"),
     ],
 )
 def test_a_wrong_word_on_the_command_line_is_exit_code_2_with_a_hint(cli, arguments, words):

@@ -89,17 +89,52 @@ def test_in_takes_any_of_the_values():
         ("{{ sample['x y'] }}", "x y"),
         ('sample["x"]', "x"),
         ("sample", "sample"),
+        ("{{ x }}", "x"),
         ("sample.meta.level", "meta.level"),
     ],
 )
 def test_an_expression_names_a_column_in_several_ways(expression, column):
-    assert _rule("exists", expression).column == column
+    assert _rule("exists", expression).columns == (column,)
 
 
-@pytest.mark.parametrize("expression", ["", "{{ x }}", "{{ sample.x + 1 }}", "{{ sample.x }} b", "sample[0]", "{x}"])
-def test_an_expression_that_names_no_column_is_an_error(expression):
-    with pytest.raises(ValidationError, match="names no column"):
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [("", "empty"), ("{{ }}", "empty"), ("{{ sample.x + }}", "no Jinja expression"), ("{x}", "no Jinja expression")],
+)
+def test_an_expression_that_cannot_be_read_is_an_error(expression, told):
+    with pytest.raises(ValidationError, match=told):
         _rule("exists", expression)
+
+
+@pytest.mark.parametrize(
+    ("op", "expression", "value", "kept"),
+    [
+        ("is_true", "{{ sample.n > 2 }}", None, ["b", "c"]),
+        ("is_true", "sample.n > 2 and sample.word | length < 5", None, ["b"]),
+        ("equals", "{{ n * 2 }}", 6, ["b"]),
+        ("equals", "{{ sample.word | upper }}", "EINS", ["a"]),
+        ("equals", "sample['tags'][0]", "x", ["a", "c"]),
+        ("exists", "{{ sample.hint | default(none) }}", None, ["c"]),
+    ],
+)
+def test_a_filter_may_hold_any_jinja_expression(op, expression, value, kept):
+    rows = [
+        {"id": "a", "n": 1, "word": "eins", "tags": ["x"]},
+        {"id": "b", "n": 3, "word": "drei", "tags": ["y"]},
+        {"id": "c", "n": 5, "word": "fuenf", "tags": ["x"], "hint": "h"},
+    ]
+    rule = _rule(op, expression, **({} if value is None else {"value": value}))
+    assert [row["id"] for row in rows if rule.holds(row)] == kept
+
+
+def test_the_columns_of_an_expression_must_exist_somewhere():
+    rule = _rule("is_true", "{{ sample.levle > 2 and wrod }}")
+    assert rule.columns == ("levle", "wrod")
+
+
+def test_an_expression_that_fails_on_a_sample_is_told():
+    with pytest.raises(SpecError, match=r"the filter .* cannot be evaluated"):
+        _rule("is_true", "{{ sample.n > 2 }}").holds({"n": "three"})
 
 
 def test_a_dotted_name_reaches_into_objects_unless_a_column_is_so_named():

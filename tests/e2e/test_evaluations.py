@@ -272,11 +272,17 @@ def test_a_wrong_run_file_says_where_before_anything_is_asked(evaluation, projec
     assert loopback.stats()["served"] == 0
 
 
-def test_a_file_that_only_defines_things_cannot_be_run(project, loopback):
+def test_a_file_that_only_defines_things_is_checked_and_lists_them(project, loopback):
     project.write("run.yaml", TASKS)
+    project.write("questions.jsonl", [{"q": "?", "a": "A"}])
     shown = project.assay("run", "run.yaml")
-    assert shown.code == 2
-    assert "only defines things" in shown.err
+    assert shown.code == 0, shown.err
+    assert "run.yaml has no evaluation to run; it defines:" in shown.out
+    gated = project.assay("run", "run.yaml", "--gate")
+    assert gated.code == 2
+    assert "--gate goes by policies, and run.yaml runs nothing" in gated.err
+    project.write("run.yaml", TASKS.replace("scorers:", "scorrers:"))
+    assert project.assay("run", "run.yaml").code == 2
 
 
 def test_an_evaluation_file_finds_its_parts_in_the_project(evaluation, project, loopback):

@@ -189,7 +189,7 @@ key: pairs
 display_name: Pairs
 definition:
   dataset: {type: dataset_sample_combinations, keys: [left, right], random_seed: 4}
-  synthesizers: [{type: template, template: ["{{ source.left.x }}-{{ source.right.y }}"], output_column: pair}]
+  synthesizers: [{type: template, template: ["{{ source.x }}-{{ source.y }}"], output_column: pair}]
 """
 
 
@@ -221,7 +221,6 @@ def test_combinations_pair_every_row_with_every_other_in_an_order_of_the_seed(pr
             "dataset_generator_key: phrase",
             'no dataset generator has the key "phrase"',
         ),
-        ("columns: [q]", "columns: [qq]", 'there is no column "qq" to drop'),
         ("num_samples: 5", "num_samples: 0", "num_samples"),
     ],
 )

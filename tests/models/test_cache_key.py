@@ -19,6 +19,7 @@ OTHER = {
     "repeat": 1,
     "occurrence": 1,
     "body": {"x": 1},
+    "sample": {"q": 1},
 }
 SAMPLING = {
     "temperature": 0.7,

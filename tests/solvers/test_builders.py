@@ -47,18 +47,14 @@ def _problems(project, builders):
             GOOD + '      - {type: chat_message, role: usr, content: "{{ sample.w }}"}\n',
             [(11, 36, "role: expected one of system, developer, user, assistant", "user")],
         ),
-        (
-            "      - {type: chat_message, role: user, content: hi}\n",
-            [(9, 7, "message_builders: expected a builder of the type generate", None)],
-        ),
         ("      []\n", [(9, 7, "message_builders: expected at least 1 entries", None)]),
         (
             GOOD + "      - type: loop\n        message_builders:\n          - {type: load_trace, trace_column: log}\n",
             [(13, 20, "type: load_trace cannot stand inside a loop", None)],
         ),
         (
-            GOOD + "      - {type: loop, max_iterations: 0, message_builders: [{type: generate}]}\n",
-            [(11, 38, "max_iterations: expected a number >= 1", None)],
+            GOOD + "      - {type: loop, max_iterations: -1, message_builders: [{type: generate}]}\n",
+            [(11, 38, "max_iterations: expected a number >= 0", None)],
         ),
     ],
 )

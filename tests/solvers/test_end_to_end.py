@@ -54,7 +54,10 @@ SIMULATED = """
 def run(project):
     def ran(solver, rows, model, **environment):
         project.write("data.jsonl", rows)
-        project.write("task.yaml", TASK % solver.strip("\n"))
+        task = TASK % solver.strip("\n")
+        if solver is GROUPED:
+            task = task.replace("type: contains,", 'type: contains, value: "{{ solver_output.output }}",')
+        project.write("task.yaml", task)
         outcome = project.assay("run", "task.yaml", "--model", model, "--json", "--max-failures", "1", **environment)
         assert outcome.code == 0, outcome.err
         return outcome.json, project.assay("samples", "--json").lines

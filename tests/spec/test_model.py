@@ -88,7 +88,7 @@ def test_a_config_that_is_no_mapping_is_told(project):
         (
             "url: http://host/<< secrets.token >>",
             "secrets: {token: a}",
-            ["only in api_key, custom_headers and environment"],
+            ["only in api_key, custom_headers, environment and trusted_ca"],
         ),
         (f"{URL}\napi_key: $NOT_SET", "", ["environment variable NOT_SET is not set", "mine.yaml:6:12"]),
         (f"{URL}\napi_key: << secrets.token >>", "secrets: [a]", ["secrets: expected"]),

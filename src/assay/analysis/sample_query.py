@@ -18,6 +18,7 @@ from assay.store.decoder import Sample, read_samples
 from assay.store.run_spec import RunSpec
 from assay.store.runs import RunRecord
 from assay.store.store import Store
+from assay.summary.actions import marked
 
 FIELDS_FROM = 1_000
 """So many samples say which fields a run has."""
@@ -102,7 +103,8 @@ def query_samples(store: Store, record: RunRecord, query: SampleQuery) -> Iterat
     """The samples that a query asks for."""
     fields = _Fields(store, record)
     conditions = [(fields.find(condition.field), condition) for condition in query.where]
-    samples = read_samples(store, record, sample_id=query.sample_id, failed=query.failed and not query.wrong)
+    stored = read_samples(store, record, sample_id=query.sample_id, failed=query.failed and not query.wrong)
+    samples = marked(stored, record.spec.actions, record.spec.scorer_keys)
     if query.wrong:
         samples = (s for s in samples if is_wrong(record.spec, s) or (query.failed and s.failures))
     if conditions:

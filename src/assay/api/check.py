@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,18 +11,22 @@ from assay.datasets.open import first_rows
 from assay.errors import Problem, SpecError
 from assay.evaluation.specifications import inspect_steps, step_model_problems
 from assay.judging.rubric import rubric_in
+from assay.models.adapter import adapter_problems
 from assay.prepare.model_references import model_problems
 from assay.prepare.plan import Options, inspect_loaded, inspect_task
-from assay.prepare.recipes import materialized
+from assay.prepare.recipes import collision_notes, materialized, recipe
 from assay.registry import Registry
 from assay.spec import Document, kind_of, load_dataset
 from assay.spec.dataset import AnyDataset, dataset_of
-from assay.spec.kind import FileKind
+from assay.spec.deprecated import modernized
+from assay.spec.generator import GeneratedDataset
+from assay.spec.kind import FileKind, platform_file
 from assay.spec.load import read_document
-from assay.spec.model import load_model, model_of
+from assay.spec.model import adapter_of, model_of
 from assay.spec.project import project_folder, yaml_files
 from assay.spec.read_options import Reading
 from assay.spec.run_file import load_run
+from assay.spec.synthesis import load_generator
 from assay.spec.task_file import task_of
 
 
@@ -51,6 +55,9 @@ def check_files(
                 found.problems += error.problems
         if found.n_files == before:
             found.problems.append(Problem(message=f"no files of assay found in {path}"))
+    # a part that several files use is wrong once
+    found.problems = list(dict.fromkeys(found.problems))
+    found.notes = list(dict.fromkeys(found.notes))
     return found
 
 
@@ -67,25 +74,25 @@ def _check(path: Path, known: Registry, options: Options, found: Checked, *, nam
     kind = kind_of(document.data)
     if kind is None and not named:
         return
-    if kind == "dataset":
+    if kind == "platform":
+        message = f"{platform_file(document.data)} of the AI GO! platform has no counterpart here"
+        (found.problems if named else found.notes).append(document.problem(message, ()))
+    elif kind == "dataset":
         dataset = load_dataset(path, known, strict=False, allow_outside=options.allow_outside)
         _read_first(dataset, known, None if options.allow_outside else project_folder(path))
-        found.notes += dataset.notes
-    elif kind == "model":
+        found.notes += [*dataset.notes, *_collisions(dataset, known)]
+    elif kind in ("model", "adapter", "rubric", "dataset generator"):
+        document = modernized(document)
         found.notes += document.notes
-        load_model(path, strict=False)
-    elif kind == "rubric":
-        found.notes += document.notes
-        document.raise_problems()
-        rubric_in(document)
+        found.problems += _problems_of(
+            kind, document, known, Reading(strict=False, allow_outside=options.allow_outside)
+        )
     elif kind in ("evaluation", "run"):
         _check_run(path, known, options, found)
-    elif kind in ("task", None) or named:
+    else:
         loaded, _, problems = inspect_task(path, known, options, strict=False)
         found.problems += [*problems, *model_problems(loaded)]
         found.notes += loaded.notes
-    else:
-        return
     found.n_files += 1
 
 
@@ -102,7 +109,7 @@ def _check_run(path: Path, known: Registry, options: Options, found: Checked) ->
             problems += inspect_loaded(loaded, known, options)[1] if loaded.result_of is None else loaded.problems
             problems += model_problems(loaded, run.definitions)
             found.notes += loaded.notes
-        elif kind in ("model", "dataset"):
+        elif kind != "task":
             problems += _problems_of(kind, document, known, run.reading)
     found.problems += dict.fromkeys([*run.problems, *problems])
 
@@ -114,10 +121,29 @@ def _read_first(dataset: AnyDataset, known: Registry, root: Path | None) -> None
         first_rows(ready.kind, ready.settings, ready.folder, root=root)
 
 
-def _problems_of(kind: FileKind, document: Document, known: Registry, reading: Reading) -> tuple[Problem, ...]:
+def _collisions(dataset: AnyDataset, known: Registry) -> list[Problem]:
+    """Notes on a generated dataset whose sources are all there."""
+    if not isinstance(dataset, GeneratedDataset) or dataset.result_of is not None:
+        return []
+    try:
+        return collision_notes(recipe(dataset, known, None, None))
+    except SpecError:
+        # what is wrong with its sources is told elsewhere
+        return []
+
+
+def _problems_of(kind: FileKind, document: Document, known: Registry, reading: Reading) -> Sequence[Problem]:
+    """What is wrong with a file, or a part of one, that is checked by itself."""
     try:
         if kind == "model":
             model_of(document)
+        elif kind == "adapter":
+            return adapter_problems(adapter_of(document))
+        elif kind == "rubric":
+            document.raise_problems()
+            rubric_in(document)
+        elif kind == "dataset generator":
+            return load_generator(document, {}, known, strict=False)[1]
         else:
             _read_first(dataset_of(document, known, reading), known, document.root)
     except SpecError as error:

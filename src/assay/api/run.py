@@ -45,6 +45,7 @@ __all__ = [
     "failed_share",
     "generate_file",
     "is_evaluation",
+    "notes_on",
     "ping_model",
     "plan_evaluation",
     "plan_file",
@@ -87,22 +88,26 @@ _EXPECTED = {
 
 def run_file(path: Path, options: Options, *, listener: Listener = silent) -> tuple[RunReport, tuple[Problem, ...]]:
     """Run a task file; gives its numbers and the notes that came up while loading it."""
-    plan = prepare(path, registry(), options, _maker(options, listener))
+    made: list[Problem] = []
+    plan = prepare(path, registry(), options, _maker(options, listener, made))
     store = open_store(options.store or default_location(plan.loaded.document.root))
     try:
         report = run_task(plan, store, listener=listener)
         changed = [note for connection in plan.connections.values() for note in connection.notes]
-        return report, (*plan.loaded.notes, *(Problem(message=note) for note in dict.fromkeys(changed)))
+        return report, (*plan.loaded.notes, *made, *(Problem(message=note) for note in dict.fromkeys(changed)))
     finally:
         store.close()
 
 
-def _maker(options: Options, listener: Listener = silent) -> Make:
-    """How a dataset that is not there yet is generated."""
+def _maker(options: Options, listener: Listener = silent, notes: list[Problem] | None = None) -> Make:
+    """How a dataset that is not there yet is generated; `notes` gets what is to be said of it."""
 
     def make(recipe: Recipe) -> None:
         from assay.generation.generate import generate
+        from assay.prepare.recipes import collision_notes
 
+        if notes is not None:
+            notes.extend(collision_notes(recipe))
         generate(recipe, options, listener=listener)
 
     return make
@@ -121,6 +126,13 @@ def generate_file(
     if found.is_made and not options.fresh:
         return found, None
     return found, generate(found, options, listener=listener)
+
+
+def notes_on(recipe: Recipe) -> list[Problem]:
+    """What is to be said of the rows of a generated dataset: columns that collide."""
+    from assay.prepare.recipes import collision_notes
+
+    return collision_notes(recipe)
 
 
 def _generated_dataset(path: Path, key: str | None, known: Registry) -> GeneratedDataset:
@@ -174,14 +186,15 @@ def run_evaluation_file(
     from assay.evaluation.run import Evaluating
     from assay.evaluation.specifications import prepare_run
 
-    prepared = prepare_run(path, registry(), options, given, _maker(options, listener))
+    made: list[Problem] = []
+    prepared = prepare_run(path, registry(), options, given, _maker(options, listener, made))
     store = open_store(options.store or default_location(prepared.run.document.root))
     try:
         report = Evaluating(prepared, store, listener, failures).run()
     finally:
         store.close()
     notes = (*prepared.run.notes, *(note for step in prepared.steps for note in step.loaded.notes))
-    return report, tuple(dict.fromkeys(notes))
+    return report, tuple(dict.fromkeys((*notes, *made)))
 
 
 @arguments.arguments_checked(_EXPECTED, options=OPTION_NAMES)

@@ -28,6 +28,7 @@ from assay.store.store import (
     migration_words,
     open_for_reading,
     open_store,
+    remove_new_stores,
     store_path,
 )
 from assay.summary.finish import stored_report
@@ -46,6 +47,7 @@ __all__ = [
     "project_location",
     "read_project_store",
     "read_samples",
+    "remove_new_stores",
     "report_of",
     "run_costs",
     "run_report",

@@ -28,18 +28,22 @@ def command(
 ) -> int:
     """Find everything wrong with the files (or all YAML files of the folders) at PATHS, without running them.
 
+    Without PATHS, the files of the project around the current folder.
+
     Offline and free. Prints each problem as file:line:column with the line itself; with --json a list of
     {file, line, column, message, suggestion}, and a ping as {model, ok, message, latency_s}. Exit code 0 when
     all is well, 2 when not.
 
     \b
     Examples:
+      assay check                            every YAML file of the project
       assay check task.yaml
-      assay check .                          every YAML file of the project
       assay check --ping openai/gpt-5-mini   can this model be asked? (3 when not)
     """
     if not paths and model is None:
-        raise click.UsageError("name at least one file or folder, or a model with --ping")
+        from assay.spec import project_folder
+
+        paths = (project_folder(Path.cwd()),)
     checked = _checked(paths, config=config, allow_outside=allow_outside) if paths else None
     wrong = checked is not None and bool(checked.problems)
     answered = _pinged(model) if model is not None and not wrong else None

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from assay.cli.options import FILE, code_options, console, json_option, money, plugin_option, store_option
+from assay.cli.options import FILE, code_options, console, json_option, money, plugin_option, shown, store_option
 
 
 @click.command("generate")
@@ -35,12 +35,14 @@ def command(file: Path, *, key: str | None, out: Path | None, quiet: bool, as_js
       assay generate run.yaml --dataset questions --max-cost 0.50
       assay generate questions.yaml --out questions.jsonl
     """
-    from assay.api.run import Options, generate_file
+    from assay.api.run import Options, generate_file, notes_on
     from assay.cli.progress import watch
     from assay.report.generated import generated_document, print_generated
 
     with watch(enabled=not quiet) as listener:
         recipe, made = generate_file(file, Options(**given), key=key, listener=listener)
+    for note in () if quiet else notes_on(recipe):
+        click.echo(f"note: {shown(str(note))}", err=True)
     if out is not None:
         shutil.copyfile(recipe.file, out)
     if as_json:

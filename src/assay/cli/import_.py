@@ -15,7 +15,9 @@ from assay.cli.options import FILE, json_option, name_options, shown, store_opti
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["archive", "inspect", "lm_eval", "autorubric", "promptfoo", "deepeval", "answers", "votes"]),
+    type=click.Choice(
+        ["archive", "inspect", "lm_eval", "autorubric", "promptfoo", "deepeval", "ai_go", "answers", "votes"]
+    ),
     help="What wrote PATH; found by its name and content unless given.",
 )
 @click.option("--task", metavar="NAME", help="The name of the task, where the file says another or none.")

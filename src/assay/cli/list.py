@@ -20,7 +20,7 @@ PROBLEMS_SHOWN = 5
 @plugin_option
 @json_option
 def command(folder: Path, *, as_json: bool) -> int:
-    """List the evaluations, tasks, datasets, models and rubrics in FOLDER (default: here) by their keys.
+    """List the evaluations, tasks, datasets, models and rubrics of the project around FOLDER (default: here).
 
     What is listed can be named by its key in task and run files. What is wrong with a file stands below; exit code 2
     then. `assay check .` shows every problem with its line.
@@ -33,14 +33,16 @@ def command(folder: Path, *, as_json: bool) -> int:
     from assay.api.project import list_project
     from assay.builtin import registry
     from assay.errors import SpecError
+    from assay.spec import project_folder
 
     if not folder.is_dir():
         raise SpecError(f"there is no folder {folder}")
-    listing = list_project(folder.absolute(), registry())
+    root = project_folder(folder)
+    listing = list_project(root, registry())
     if as_json:
         _print_json(listing)
     else:
-        _print(listing, folder.absolute())
+        _print(listing, root)
     return 2 if listing.problems else 0
 
 

@@ -151,18 +151,23 @@ def main() -> None:
 
 def _main() -> None:
     try:
-        sys.exit(cli.main(standalone_mode=False) or 0)
+        code = cli.main(standalone_mode=False) or 0
+        if code:
+            _tidy_up()
+        sys.exit(code)
     except click.exceptions.Abort:
         sys.exit(130)
     except click.exceptions.Exit as leave:
         sys.exit(leave.exit_code)
     except click.ClickException as wrong:
         wrong.show()
+        _tidy_up()
         sys.exit(2)
     except AssayError as error:
         from assay.cli.options import shown
 
         click.echo(shown(str(error)), err=True)
+        _tidy_up()
         sys.exit(error.exit_code)
     except ReaderLeft:
         # what is still buffered has no reader: the interpreter's last flush must not fail
@@ -171,3 +176,11 @@ def _main() -> None:
     except KeyboardInterrupt:
         click.echo("stopped", err=True)
         sys.exit(130)
+
+
+def _tidy_up() -> None:
+    """Leave no store behind that a failed command created and put nothing into."""
+    if "assay.store.store" in sys.modules:
+        from assay.api.stored import remove_new_stores
+
+        remove_new_stores()

@@ -26,6 +26,10 @@ from assay.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assay.errors import Problem
+    from assay.results.defined import Defined
     from assay.results.evaluation import EvaluationReport
     from assay.results.rules import FailureMode
     from assay.results.run import RunReport
@@ -102,7 +106,10 @@ def command(
       assay run task.yaml --dataset answers.jsonl
       assay run task.yaml --config answer_column=label --json
       assay run run.yaml --gate
+
+    A run file without an evaluation is checked, and its datasets are generated.
     """
+    from assay.api.define import define_file, only_defines
     from assay.api.run import Options, is_evaluation, run_evaluation_file, run_file
     from assay.cli.progress import watch
     from assay.results.rules import FailureRule
@@ -114,6 +121,14 @@ def command(
         raise click.UsageError(f"--failures is for the policies of a run file, and {file.name} is none")
     if gate and not several:
         raise click.UsageError(f"--gate goes by the policies of a run file, and {file.name} is none; see `assay gate`")
+    if several and only_defines(file, options):
+        if gate:
+            raise click.UsageError(f"--gate goes by policies, and {file.name} runs nothing: it has no evaluation")
+        with watch(enabled=not quiet) as listener:
+            defined, notes = define_file(file, options, listener=listener)
+        _show_notes(notes, quiet=quiet)
+        show_defined(defined, as_json=as_json)
+        return 0
     with watch(enabled=not quiet) as listener:
         if several:
             rule = FailureRule(mode=failures, max_share=max_failures)
@@ -122,14 +137,27 @@ def command(
             )
         else:
             report, notes = run_file(file, options, listener=listener)
-    if not quiet:
-        for note in notes:
-            click.echo(f"note: {shown(str(note))}", err=True)
+    _show_notes(notes, quiet=quiet)
     if several:
         show_evaluation(evaluation, as_json=as_json)
         return evaluation_verdict(evaluation, max_failures, gate=gate)
     show(report, as_json=as_json)
     return verdict(report, max_failures)
+
+
+def _show_notes(notes: Sequence[Problem], *, quiet: bool) -> None:
+    for note in () if quiet else notes:
+        click.echo(f"note: {shown(str(note))}", err=True)
+
+
+def show_defined(defined: Defined, *, as_json: bool) -> None:
+    """Print what a run file without an evaluation defines."""
+    from assay.report.defined import defined_document, print_defined
+
+    if as_json:
+        print_json(defined_document(defined))
+    else:
+        print_defined(console(), defined)
 
 
 def evaluation_verdict(evaluation: EvaluationReport, max_failures: float, *, gate: bool) -> int:

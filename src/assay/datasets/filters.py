@@ -7,6 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Literal, Self
 
 from pydantic import ValidationError, field_validator, model_validator
@@ -15,6 +16,7 @@ from assay.datasets.batch import Batch
 from assay.errors import Problem, SpecError
 from assay.spec.fields import Located, Settings, SourceSpec
 from assay.spec.nearest import listing, nearest
+from assay.templates import TemplateFailure, check_syntax, columns_read, names_read, render_value
 
 Op = Literal[
     "equals",
@@ -39,11 +41,14 @@ _ORDERS: dict[str, Callable[[Any, Any], bool]] = {
     "less_or_equal": operator.le,
 }
 _COLUMN = re.compile(r"""sample\s*(?:\.\s*(?P<name>[^\s\[\]'"{}]+)|\[\s*(?P<quote>['"])(?P<item>.+)(?P=quote)\s*\])""")
+_OPERATOR = re.compile(r"[|()+*/%<>=!,~]")
+_VARIABLE = re.compile(r"\b(?:sample|scores)\s*[.\[]")
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _ABSENT: Any = object()
 
 
 class Filter(Settings):
-    """A condition on one column: `op`, `expression`, and `value` or `values` where the op wants one."""
+    """A condition on a column or an expression: `op`, `expression`, and `value` or `values` where the op wants one."""
 
     op: Op
     expression: Located
@@ -52,8 +57,15 @@ class Filter(Settings):
 
     @field_validator("expression")
     @classmethod
-    def _names_a_column(cls, expression: Located) -> Located:
-        _column_of(expression)
+    def _can_be_read(cls, expression: Located) -> Located:
+        if not expression.strip() or _inner(expression) == "":
+            raise ValueError(
+                'the expression is empty; expected "{{ sample.x }}", "sample.x", "x" or any Jinja expression'
+            )
+        if _column_of(expression) is None:
+            wrong = check_syntax(_template_of(expression))
+            if wrong is not None:
+                raise ValueError(f'"{expression}" is no Jinja expression: {wrong}')
         return expression
 
     @model_validator(mode="after")
@@ -67,21 +79,38 @@ class Filter(Settings):
         return self
 
     @property
-    def column(self) -> str:
-        """The column that the expression names."""
-        return _column_of(self.expression)
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the expression reads and every dataset must have."""
+        column = _column_of(self.expression)
+        return _columns_of(self.expression) if column is None else (column,)
 
-    def holds(self, sample: Mapping[str, Any]) -> bool:
-        """Whether a sample is kept.
+    def holds(self, sample: Mapping[str, Any], scores: Mapping[str, Any] | None = None) -> bool:
+        """Whether a sample is kept; `scores` are there for conditions on the result of a run.
 
         >>> Filter(op="equals", expression="level", value=3).holds({"level": "3"})
         True
+        >>> Filter(op="is_true", expression="{{ sample.level * 2 > 5 }}").holds({"level": 3})
+        True
         """
-        found = _look_up(sample, self.column)
-        value = None if found is _ABSENT else found
+        value = self._value(sample, scores)
         if self.op in _ORDERS:
             return _ordered(_ORDERS[self.op], value, self.value)
         return _CHECKS[self.op](self, value)
+
+    def _value(self, sample: Mapping[str, Any], scores: Mapping[str, Any] | None) -> Any:
+        """What the expression gives; None where it reads what is not there."""
+        column = _column_of(self.expression)
+        if column is not None:
+            found = _look_up(sample, column)
+            return None if found is _ABSENT else found
+        variables = {**sample, "sample": sample, **({} if scores is None else {"scores": scores})}
+        try:
+            return render_value(_template_of(self.expression), variables)
+        except TemplateFailure as error:
+            if error.missing or "is undefined" in str(error):
+                return None
+            message = f'the filter "{self.expression}" cannot be evaluated: {error}'
+            raise SpecError(Problem(message=message, place=self.expression.place)) from None
 
 
 _CHECKS: dict[str, Callable[[Filter, Any], bool]] = {
@@ -123,7 +152,7 @@ def filtered(batches: Iterable[Batch], filters: Sequence[Filter]) -> Iterator[Ba
     A column that no sample of the whole dataset has is an error: a misspelt name must not empty a dataset.
     """
     start = 0
-    unseen = {rule.column: rule for rule in filters if rule.op != "not_exists"}
+    unseen = {column: rule for rule in filters if rule.op != "not_exists" for column in rule.columns}
     there: dict[str, None] = {}
     for batch in batches:
         if unseen:
@@ -136,31 +165,49 @@ def filtered(batches: Iterable[Batch], filters: Sequence[Filter]) -> Iterator[Ba
             yield batch.part(places, start)
         start += len(places)
     if unseen and there:
-        raise SpecError([_no_column(rule, there) for rule in unseen.values()])
+        raise SpecError([_no_column(column, rule, there) for column, rule in unseen.items()])
 
 
-def _no_column(rule: Filter, there: Iterable[str]) -> Problem:
+def _no_column(column: str, rule: Filter, there: Iterable[str]) -> Problem:
     return Problem(
-        message=f'the filter reads the column "{rule.column}", which no sample has ({listing(there)})',
+        message=f'the filter reads the column "{column}", which no sample has ({listing(there)})',
         place=rule.expression.place,
-        suggestion=nearest(rule.column, there),
+        suggestion=nearest(column, there),
     )
 
 
-def _column_of(expression: str) -> str:
-    """The column in `{{ sample.x }}`, `sample.x`, `sample["x"]` or a bare `x`."""
+def _inner(expression: str) -> str:
+    """The expression without its braces."""
     inner = expression.strip()
-    if inner.startswith("{{") and inner.endswith("}}"):
-        inner = inner[2:-2].strip()
-        bare = False
-    else:
-        bare = not inner.startswith(("sample.", "sample["))
+    is_braced = inner.startswith("{{") and inner.endswith("}}") and "{{" not in inner[2:]
+    return inner[2:-2].strip() if is_braced else inner
+
+
+@lru_cache(maxsize=256)
+def _column_of(expression: str) -> str | None:
+    """The column in `{{ sample.x }}`, `sample.x`, `sample["x"]`, `{{ x }}` or a bare `x`; None for other expressions.
+
+    A bare text that names neither the sample nor its scores is a column, however it is spelt.
+    """
+    inner = _inner(expression)
     found = _COLUMN.fullmatch(inner)
-    if found is not None:
+    if found is not None and not _OPERATOR.search(found["name"] or ""):
         return found["name"] or found["item"]
-    if not bare or not inner or "{" in inner or "}" in inner:
-        raise ValueError(f'"{expression}" names no column; expected "{{{{ sample.x }}}}", "sample.x" or "x"')
-    return inner
+    if inner == expression.strip():
+        return None if _VARIABLE.search(inner) or "{" in inner else inner
+    return inner if _NAME.fullmatch(inner) and inner not in ("sample", "scores") else None
+
+
+def _template_of(expression: str) -> str:
+    return expression if "{{" in expression or "{%" in expression else f"{{{{ {expression} }}}}"
+
+
+@lru_cache(maxsize=256)
+def _columns_of(expression: str) -> tuple[str, ...]:
+    """The columns that a Jinja expression reads, as `sample.x` or by their names alone."""
+    template = _template_of(expression)
+    own = (use.name for use in columns_read(template))
+    return tuple(dict.fromkeys((*own, *sorted(names_read(template) - {"sample", "scores"}))))
 
 
 def _look_up(sample: Mapping[str, Any], column: str) -> Any:

@@ -19,6 +19,8 @@ def located_path(given: Located, folder: Path, root: Path | None, *, wanted: Lit
     if wanted == "folder" and path.is_file():
         raise _wrong(given, f'"{given}" is a file; expected a folder (or use `type: local`)')
     if not path.exists():
+        # the same file may be read by an absolute path and by a relative one, and its problem is one
+        folder = folder.resolve().relative_to(Path.cwd()) if folder.resolve().is_relative_to(Path.cwd()) else folder
         raise _wrong(given, f'there is no {wanted} "{given}" in {folder}', _sibling(path, given, wanted))
     return path
 

@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from pathlib import Path
 
 from assay.analysis.gate import RuleChecker
 from assay.errors import AssayError, Interrupted, SpecError
 from assay.evaluation.policy import verdicts, verdicts_of
 from assay.evaluation.repeatability import repeatability
 from assay.evaluation.specifications import Prepared, Step, plan_again, prepare_step
+from assay.interop.import_files import ImportOptions, import_file
 from assay.models.event_loop import run_to_end
 from assay.prepare.plan import Plan
 from assay.prepare.result_datasets import result_dataset
@@ -26,6 +28,7 @@ from assay.runner.session import arun_task, how_to_go_on, run_task
 from assay.spec import LoadedDataset
 from assay.store import runs
 from assay.store.store import Store
+from assay.summary.finish import stored_report
 
 
 @dataclass(slots=True)
@@ -66,6 +69,9 @@ class Evaluating:
 
     def _planned(self, step: Step) -> Plan | None:
         """The plan of a step that can start now; None, with the reason noted, when it cannot."""
+        if step.log is not None:
+            self._import(step, step.log)
+            return None
         if step.plan is not None:
             return step.plan
         assert step.after is not None
@@ -82,6 +88,17 @@ class Evaluating:
         except SpecError as error:
             self._outcomes[step.key].error = str(error)
             return None
+
+    def _import(self, step: Step, log: Path) -> None:
+        """Take the result of a step from the log that holds it."""
+        outcome = self._outcomes[step.key]
+        try:
+            options = ImportOptions(task=step.loaded.task.key, name=step.options.name, tags=step.options.tags)
+            imported = import_file(self._store, log, options)
+            report = imported.report or stored_report(self._store, runs.find(self._store, imported.run))
+            outcome.reports.append(report)
+        except AssayError as error:
+            outcome.error = str(error)
 
     def _score(self, step: Step, plan: Plan) -> None:
         """Score recorded answers."""
@@ -155,6 +172,7 @@ class Evaluating:
             repeatability=repeatability(self._store, made) if step.runs > 1 and len(made) > 1 else None,
             repeats=step.repeats_of,
             spending=merged(spent for report in outcome.reports for spent in report.spending),
+            spending_of_all_runs=merged(spent for report in made for spent in report.spending),
         )
 
 

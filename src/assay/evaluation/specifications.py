@@ -8,12 +8,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.datasets.paths import stay_inside
 from assay.errors import NotGenerated, Problem, SpecError
 from assay.prepare.model_references import model_problems, unknown_model
 from assay.prepare.plan import ModelReference, Options, Plan, inspect_loaded, prepare_loaded
 from assay.prepare.recipes import Make, Results
 from assay.registry import Registry
 from assay.spec import LoadedTask
+from assay.spec.fields import Located
 from assay.spec.nearest import listing, nearest
 from assay.spec.run_file import LoadedRun, LoadedSpecification, find_task, load_run, with_trials
 from assay.spec.task_file import task_of
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 class Step:
     """A specification with its task loaded; `plan` is None while it waits for a result or for rows to be generated.
 
-    `runs` is how often it is run; `repeats_of` is the specification that it runs again to see how much it varies.
+    `runs` is how often it is run; `repeats_of` is the specification that it runs again to see how much it varies. `log`
+    is a file that holds its result already.
     """
 
     key: str
@@ -36,6 +39,7 @@ class Step:
     plan: Plan | None
     runs: int = 1
     repeats_of: str | None = None
+    log: Path | None = None
 
     @property
     def after(self) -> str | None:
@@ -80,6 +84,7 @@ def prepare_run(
         problems.append(Problem(message=message))
     if run.problems or problems:
         raise SpecError(dict.fromkeys([*run.problems, *problems]))
+    run = replace(run, notes=(*run.notes, *log_notes(steps)))
     prepared = Prepared(run=run, steps=(), options=options, registry=registry, make=make)
     return replace(prepared, steps=_planned(_in_order(steps), prepared))
 
@@ -90,7 +95,8 @@ def _planned(steps: Sequence[Step], prepared: Prepared) -> tuple[Step, ...]:
     problems: list[Problem] = []
     for step in steps:
         try:
-            planned.append(replace(step, plan=prepare_step(step, prepared)) if step.after is None else step)
+            waits = step.after is not None or step.log is not None
+            planned.append(step if waits else replace(step, plan=prepare_step(step, prepared)))
         except NotGenerated:
             planned.append(step)
         except SpecError as error:
@@ -184,12 +190,43 @@ def _step(
         specification=specification.key,
     )
     runs = 1 if settings.repeatability is None else settings.repeatability.num_runs
-    return Step(key=specification.key, specification=specification, loaded=loaded, options=own, plan=None, runs=runs)
+    return Step(
+        key=specification.key,
+        specification=specification,
+        loaded=loaded,
+        options=own,
+        plan=None,
+        runs=runs,
+        log=_log(specification, run),
+    )
+
+
+def _log(specification: LoadedSpecification, run: LoadedRun) -> Path | None:
+    """The file with the result of a specification, where it names one that is there; paths start at the run file."""
+    named = specification.settings.task_result_log_path
+    if named is None:
+        return None
+    path = run.document.path.parent / named
+    place = specification.document.spot((*specification.steps, "task_result_log_path")).value
+    stay_inside(path, None if run.reading.allow_outside else run.document.root, Located(named, place))
+    return path if path.is_file() else None
+
+
+def log_notes(steps: Sequence[Step]) -> list[Problem]:
+    """A note for every specification whose result was to be in a file that is not there: it is run instead."""
+    return [
+        step.specification.problem(
+            f'there is no log "{step.specification.settings.task_result_log_path}": the task is run',
+            "task_result_log_path",
+        )
+        for step in steps
+        if step.specification.settings.task_result_log_path is not None and step.log is None and not step.repeats_of
+    ]
 
 
 def _model(key: str | None, loaded: LoadedTask, options: Options) -> ModelReference | None:
     """The model of a specification, else the one of the command line; none for a task that asks none."""
-    asks = loaded.solver is not None and loaded.solver.kind.asks_model
+    asks = loaded.solver is not None and loaded.solver.needs_model
     return (key if key is not None else options.model) if asks else None
 
 
@@ -292,13 +329,18 @@ def _repeated(
         key = f"{specification.key}_{step.key}" if several else specification.key
         # the name that the person gave stands before the slash
         name = None if step.options.name is None else f"{step.options.name.removesuffix(step.key)}{key}"
+        options = replace(step.options, name=name, specification=key)
+        limit, subsampling = settings.num_samples or options.limit, settings.subsampling or options.subsampling
+        # other samples than those of the first run cannot be compared with it: all runs are its own then
+        is_same = (limit, subsampling) == (options.limit, options.subsampling)
         again = replace(
             step,
             key=key,
             specification=specification,
-            options=replace(step.options, name=name, specification=key),
+            options=replace(options, limit=limit, subsampling=subsampling),
             runs=settings.repeatability_config.num_runs,
-            repeats_of=step.key,
+            repeats_of=step.key if is_same else None,
+            log=None,
         )
         repeated.append(again)
     return repeated, problems

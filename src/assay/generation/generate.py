@@ -54,6 +54,7 @@ class Generated:
     failed: list[tuple[str, Failure]] = field(default_factory=list)
     n_sources: int = 0
     run: str | None = None
+    debug: list[dict[str, Any]] = field(default_factory=list)
     spending: tuple[Spending, ...] = ()
 
 
@@ -95,6 +96,7 @@ def _put_in_place(recipe: Recipe, made: Generated) -> None:
         "digest": recipe.digest,
         "failed": [{"source": row, **asdict(failure)} for row, failure in made.failed],
         "run": made.run,
+        **({"debug": made.debug} if recipe.dataset.debug is not None else {}),
     }
     for path, content in ((recipe.file, text), (recipe.about, orjson.dumps(about, option=orjson.OPT_INDENT_2))):
         part = path.with_name(f"{path.name}.part")
@@ -156,6 +158,7 @@ class _Making:
             clients={key: policies.client for key, policies in models.by_key.items()},
             sampling={key: defaults_of(policies.connection.sampling) for key, policies in models.by_key.items()},
             width=max(1, models.width),
+            reads_sample=frozenset(key for key, policies in models.by_key.items() if policies.connection.reads_sample),
         )
         writer = RunWriter(store, record.no)
 
@@ -203,6 +206,7 @@ class _Making:
         for synthesizer in self._synthesizers:
             flat = [(place, row) for place, rows in enumerate(state) if isinstance(rows, list) for row in rows]
             made = await self._made_of(synthesizer, [row for _, row in flat])
+            self._note(synthesizer, flat, made)
             after: list[list[Row] | Failure] = [[] if isinstance(rows, list) else rows for rows in state]
             for (place, _), rows in zip(flat, made, strict=True):
                 so_far = after[place]
@@ -212,6 +216,24 @@ class _Making:
                     so_far += rows
             state = after
         return state
+
+    def _note(
+        self, synthesizer: LoadedSynthesizer, taken: Sequence[tuple[int, Row]], made: Sequence[list[Row] | Failure]
+    ) -> None:
+        """Keep what a synthesizer took and gave, where the dataset asks for it."""
+        debug = self._recipe.dataset.debug
+        if debug is None:
+            return
+        rows = [row for each in made if isinstance(each, list) for row in each]
+        entry: dict[str, Any] = {
+            "synthesizer": synthesizer.kind.name,
+            "n_in": len(taken),
+            "n_out": len(rows),
+            "n_failed": sum(isinstance(each, Failure) for each in made),
+        }
+        if debug.include_io:
+            entry |= {"input": [row for _, row in taken], "output": rows}
+        self._made.debug.append(entry)
 
     async def _made_of(self, synthesizer: LoadedSynthesizer, rows: list[Row]) -> Sequence[list[Row] | Failure]:
         kind, settings = synthesizer.kind, synthesizer.settings
@@ -294,7 +316,10 @@ def _with_secrets(recipe: Recipe) -> tuple[LoadedSynthesizer, ...]:
     environment = generator.document.environment
 
     def value(found: Any) -> str:
-        text = str(secrets.get(found[2], found[0])) if found[1] == "secrets" else str(found[0])
+        # a secret that no block has is the environment variable of that name
+        text = (
+            str(secrets.get(found[2], environment.get(found[2], found[0]))) if found[1] == "secrets" else str(found[0])
+        )
         return environment.get(text.removeprefix("$"), text) if text.startswith("$") else text
 
     filled = []

@@ -18,6 +18,7 @@ from assay.results.document import sample_document
 from assay.store.decoder import read_samples
 from assay.store.runs import RunRecord
 from assay.store.store import Store
+from assay.summary.actions import marked
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 PARQUET_ROWS = 10_000
@@ -70,7 +71,8 @@ Samples = Callable[[], Iterator[dict[str, Any]]]
 
 
 def _samples(store: Store, record: RunRecord) -> Samples:
-    return lambda: (sample_document(entry) for entry in read_samples(store, record))
+    actions, keys = record.spec.actions, record.spec.scorer_keys
+    return lambda: (sample_document(entry) for entry in marked(read_samples(store, record), actions, keys))
 
 
 def _jsonl(samples: Samples, path: Path, provenance: bytes) -> int:

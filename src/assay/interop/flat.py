@@ -23,6 +23,8 @@ def flat_rows(samples: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         for key, score in entry["scores"].items():
             row |= {f"{key}.{name}": _plain(value) for name, value in score["metadata"].items()}
             row |= {f"{key}.{name}": _plain(value) for name, value in score["values"].items()}
+        if "excluded_by" in entry:
+            row["excluded_by"] = ", ".join(entry["excluded_by"])
         row["failures"] = "; ".join(_said(failure) for failure in entry["failures"])
         yield row
 

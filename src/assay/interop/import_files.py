@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 from assay.datasets.json_document import as_json
 from assay.errors import SpecError
+from assay.interop.ai_go_log import read_ai_go
 from assay.interop.archive import is_archive, restore_archive
 from assay.interop.autorubric import read_autorubric
 from assay.interop.deepeval import read_deepeval
@@ -27,9 +28,9 @@ from assay.store.runs import rename
 from assay.store.store import Store
 from assay.summary.finish import stored_report
 
-Format = Literal["archive", "inspect", "lm_eval", "autorubric", "promptfoo", "deepeval", "answers", "votes"]
+Format = Literal["archive", "inspect", "lm_eval", "autorubric", "promptfoo", "deepeval", "ai_go", "answers", "votes"]
 FORMATS: tuple[str, ...] = get_args(Format)
-TOOLS = ("inspect", "lm_eval", "autorubric", "promptfoo", "deepeval")
+TOOLS = ("inspect", "lm_eval", "autorubric", "promptfoo", "deepeval", "ai_go")
 """Formats of tools that compute metrics of their own."""
 READER_VERSION = 2
 """Raised when a reader gives other scores for the same file: the file is then imported anew."""
@@ -122,6 +123,8 @@ def _read(path: Path, form: str, options: ImportOptions) -> Imported:
         return read_promptfoo(path, options.column)
     if form == "deepeval":
         return read_deepeval(path)
+    if form == "ai_go":
+        return read_ai_go(path)
     return read_votes(path) if form == "votes" else read_answers(path, output=options.output, scores=options.scores)
 
 
@@ -149,6 +152,8 @@ def _of_document(path: Path) -> Format:
     fields = set(head) if isinstance(head, dict) else set()
     if "eval" in fields:
         return "inspect"
+    if {"format_version", "evidence", "specification"} <= fields:
+        return "ai_go"
     if "testRunData" in fields or {"testCases", "metricsScores"} <= fields:
         return "deepeval"
     results = head["results"] if "results" in fields else None

@@ -47,6 +47,7 @@ def binary_classification(settings: BinaryClassification, table: Table, context:
         values=binary(pairs, level=context.level),
         detail={
             "confusion": {"tp": tp, "fp": fp, "tn": tn, "fn": fn},
+            "answers": {"positive": settings.positive_answer, "negative": settings.negative_answer},
             **({} if unmatched is None else {"n_unmatched": found.n_unmatched}),
             "n_excluded": found.n_excluded,
         },

@@ -176,13 +176,18 @@ def adapter_named(
         raise SpecError(Problem(message=message, suggestion=nearest(key, BUILT_IN)))
     file = find_adapter(key, root, environment=environment, definitions=definitions)
     sources = (file.process_input.source_code, file.process_output.source_code)
-    _check(file)
+    problems = adapter_problems(file)
+    if problems:
+        raise SpecError(problems)
     digest = hashlib.sha256(orjson.dumps([str(source) for source in sources])).hexdigest()
     return Adapter(*sources, model, any_answer), digest
 
 
-def _check(file: AdapterFile) -> None:
+def adapter_problems(file: AdapterFile) -> list[Problem]:
+    """What is wrong with the templates of an adapter."""
+    problems = []
     for name, snippet in (("process_input", file.process_input), ("process_output", file.process_output)):
-        problem = check_syntax(snippet.source_code)
-        if problem is not None:
-            raise SpecError(Problem(message=f"{name}: {problem}", place=snippet.source_code.place))
+        wrong = check_syntax(snippet.source_code)
+        if wrong is not None:
+            problems.append(Problem(message=f"{name}: {wrong}", place=snippet.source_code.place))
+    return problems

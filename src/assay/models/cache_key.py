@@ -71,7 +71,10 @@ def canonical(request: Request) -> bytes:
         0 if sampling.temperature == 0 else request.occurrence,
         request.body,
     )
-    return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+    if request.sample is None:
+        return orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+    together = {"request": content, "sample": request.sample}
+    return orjson.dumps(together, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
 
 
 def call_key(prefix: bytes, content: bytes) -> bytes:

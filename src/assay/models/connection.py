@@ -24,6 +24,7 @@ class Connection:
 
     `identity` decides the keys of calls: it holds everything about the endpoint that can change a reply,
     and never a secret. `key_hint` is a sentence that names the variable to look at when the key is refused.
+    `custom_output` says that answers need not be chat replies.
     """
 
     name: str
@@ -34,12 +35,18 @@ class Connection:
     prices: Prices | None = None
     sampling: Sampling = field(default_factory=Sampling)
     key_hint: str = ""
+    custom_output: bool = False
     closing: Callable[[], Awaitable[None]] = field(default=_nothing_to_close, repr=False)
 
     @property
     def codes(self) -> tuple[Code, ...]:
         """The user's code that runs when the model is asked; none but for models that are code."""
         return tuple(getattr(self.client, "codes", ()))
+
+    @property
+    def reads_sample(self) -> bool:
+        """Whether the model is a function that looks at the sample, so that its reply depends on it."""
+        return bool(getattr(self.client, "reads_sample", False))
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -41,6 +41,7 @@ class CodeClient:
         self._dialect = dialect
         self._secrets = tuple(secrets)
         self._program = Program.of(config.run_inference_snippet, "inference", network=True)
+        self.reads_sample = config.run_inference_snippet.takes(3)
         self._trusted: bool | None = None
         self._sandbox: Sandbox | None = None
 
@@ -51,7 +52,7 @@ class CodeClient:
     async def ask(self, request: Request) -> Reply:
         body = orjson.loads(self._dialect.body(request, EndpointQuirks()))
         started = time.monotonic()
-        row = [body, self._environment, None]
+        row = [body, self._environment, request.sample]
         result = await self._opened().converse(self._program, row, _nobody_to_ask)
         try:
             return read_answer(self._dialect, self._answer(result, time.monotonic() - started), request)

@@ -105,6 +105,7 @@ def connect_file(
             tokens_per_minute=file.tokens_per_minute,
         ),
         "sampling": file.sampling.value if file.sampling is not None else Sampling(),
+        "custom_output": file.task == "custom",
     }
     if isinstance(config, CustomConnection):
         spoken = _adapter(loaded, config, root, environment, definitions)

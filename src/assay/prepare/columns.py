@@ -6,7 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.errors import Problem
-from assay.scorers.common import needs_answer
+from assay.scorers.common import needs_answer, scores_reply
+from assay.solvers.builders import LoadTrace
+from assay.solvers.conversation import UnreadableError, as_conversation, recorded
+from assay.solvers.grouped import GroupedSingleTurnSolver
+from assay.solvers.multi_turn import MultiTurnSolver
+from assay.solvers.pass_through import PassThroughSolver
 from assay.spec import LoadedTask
 from assay.spec.fields import ColumnName, Located, Template
 from assay.spec.nearest import listing, nearest
@@ -59,12 +64,53 @@ def _unknown_names(text: Located, loaded: LoadedTask) -> Iterator[Problem]:
 
 def answer_problems(loaded: LoadedTask) -> Iterator[Problem]:
     """A problem for every scorer that wants an answer in a task where nothing answers."""
+    if loaded.solver is not None and isinstance(loaded.solver.settings, GroupedSingleTurnSolver):
+        why = "grouped_single_turn_solver gives several outputs"
+        yield from _no_reply_problems(loaded, why, "{{ (solver_output.output | fromjson)[0] }}")
     if loaded.solver is not None or loaded.task.definition.solver is not None:
         return
     for scorer in loaded.scorers:
         if needs_answer(scorer.settings):
             message = f"{scorer.kind.name} scores the answer, but the task has no solver: add one, or give `value`"
             yield problem_in(loaded.document.sources, message, scorer.place)
+
+
+def custom_output_problems(loaded: LoadedTask, model: str) -> Iterator[Problem]:
+    """A problem for every scorer of a chat reply, where the model's output is of a kind of its own."""
+    return _no_reply_problems(loaded, f"the model {model} is of the task custom", "{{ solver_output.output }}")
+
+
+def _no_reply_problems(loaded: LoadedTask, why: str, value: str) -> Iterator[Problem]:
+    """A problem for every scorer of a chat reply, where there is none; a postprocessor may make one."""
+    if _has_postprocessor(loaded):
+        return
+    for scorer in loaded.scorers:
+        if scores_reply(scorer.settings):
+            message = f'{scorer.kind.name} scores a chat reply, but {why}: give `value`, such as "{value}"'
+            yield problem_in(loaded.document.sources, message, scorer.place)
+
+
+def trace_problems(loaded: LoadedTask, rows: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
+    """A problem for every column of recorded conversations in which none of the rows can be read."""
+    if loaded.solver is None:
+        return
+    settings = loaded.solver.settings
+    columns = [settings.trace_column] if isinstance(settings, PassThroughSolver) else []
+    if isinstance(settings, MultiTurnSolver):
+        columns = [builder.trace_column for builder in settings.message_builders if isinstance(builder, LoadTrace)]
+    read = recorded if isinstance(settings, PassThroughSolver) else as_conversation
+    for column in columns:
+        wrong: list[tuple[int, str]] = []
+        values = [(i, row[column]) for i, row in enumerate(rows, start=1) if row.get(column) is not None]
+        for i, value in values:
+            try:
+                read(value)
+            except UnreadableError as error:
+                wrong.append((i, str(error)))
+        if wrong and len(wrong) == len(values):
+            first, detail = wrong[0]
+            message = f'none of the first {len(values):,} rows of "{column}" is a trace; row {first}: {detail}'
+            yield problem_in(loaded.document.sources, message, column.place)
 
 
 def absent_problems(loaded: LoadedTask) -> Iterator[Problem]:

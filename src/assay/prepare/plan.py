@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from assay.datasets.open import Subsampling, fingerprint, first_rows
 from assay.errors import NotGenerated, Place, Problem, SpecError
-from assay.prepare.columns import absent_problems, answer_problems, column_problems
+from assay.prepare.columns import (
+    absent_problems,
+    answer_problems,
+    column_problems,
+    custom_output_problems,
+    trace_problems,
+)
 from assay.prepare.describe import stored_models, stored_scorers, task_provenance
 from assay.prepare.model_references import model_keys
 from assay.prepare.no_samples import no_dataset
@@ -164,7 +170,7 @@ def inspect_loaded(
                 message = f"the dataset{'' if file is None else f' {file}'} has no samples"
                 message += " after its filters" if dataset.settings.filters else ""
                 problems.append(problem_in(loaded.document.sources, message, dataset.place))
-            problems += column_problems(loaded, rows)
+            problems += [*column_problems(loaded, rows), *trace_problems(loaded, rows)]
     except SpecError as error:
         problems += error.problems
     return dataset, sorted(dict.fromkeys(problems), key=lambda problem: problem.place or Place(""))
@@ -222,6 +228,11 @@ def prepare_loaded(
         raise SpecError(f'the task "{loaded.task.key}" names no dataset: add one, or give --dataset FILE')
     if connections is None:
         connections = _connections(loaded, options, definitions)
+    evaluated = connections.get(None)
+    if evaluated is not None and evaluated.custom_output:
+        wrong = list(custom_output_problems(loaded, evaluated.name))
+        if wrong:
+            raise SpecError(wrong)
     require_permission(loaded, options.code, connections.values())
     definition = loaded.resolved.get("definition") or {}
     spec = RunSpec(
@@ -263,7 +274,7 @@ def _connections(loaded: LoadedTask, options: Options, definitions: Definitions)
     """The models that the task will ask, found and checked by name; no call is made."""
     solver = loaded.solver
     wanted: dict[str | None, ModelReference] = {key: key for key in model_keys(loaded)}
-    if solver is not None and solver.kind.asks_model:
+    if solver is not None and solver.needs_model:
         if options.model is None:
             message = f"{solver.kind.name} asks a model: name it with --model, such as --model openai/gpt-5-mini"
             raise SpecError(problem_in(loaded.document.sources, message, solver.place))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from assay.datasets.batch import in_batches
-from assay.datasets.open import fingerprint, open_dataset
-from assay.errors import SpecError
+from assay.datasets.open import fingerprint, first_rows, open_dataset
+from assay.errors import Problem, SpecError
 from assay.prepare.describe import stored_models
 from assay.registry import Registry
 from assay.spec import LoadedDataset, load_dataset
@@ -91,6 +92,8 @@ def recipe(dataset: GeneratedDataset, registry: Registry, results: Results | Non
             }
             for key, source in sources
         },
+        # the rows of combinations are merged since this version: those of other generators stay as they are
+        **({"combinations": 2} if isinstance(dataset.generator.source, DatasetSampleCombinations) else {}),
         "models": {key: [model.identity, model.sampling] for key, model in stored_models(connections).items()},
     }
     text = orjson.dumps(deciding, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
@@ -194,29 +197,54 @@ def _shuffled(rows: Iterator[tuple[str, Row]], seed: int | None) -> Iterator[tup
 
 
 def _combinations(found: Recipe, seed: int | None) -> Iterator[tuple[str, Row]]:
-    """A row of each dataset under its key, for every combination."""
-    names = [name for name, _ in found.sources]
+    """A row of each dataset, their columns side by side, for every combination; the last dataset wins.
+
+    The rows of the longest dataset come in turn, each with the next row of every other; then the others are moved on.
+    """
     tables = [list(_rows(source, found.dataset.root)) for _, source in found.sources]
-    total = 1
-    for table in tables:
-        total *= len(table)
-    if seed is None:
-        picked: Iterator[tuple[tuple[str, Row], ...]] = product(*tables)
-    else:
+    total = math.prod(len(table) for table in tables)
+    numbers: Iterable[int] = range(total)
+    if seed is not None:
         if total > MOST_COMBINATIONS:
             raise SpecError(f"{total:,} combinations are more than the {MOST_COMBINATIONS:,} that can be shuffled")
-        order = random.Random(seed).sample(range(total), total)  # noqa: S311 - an order, not a secret
-        picked = (_nth(tables, number) for number in order)
-    for rows in picked:
-        yield (
-            SEPARATOR.join(row_id for row_id, _ in rows),
-            {name: row for name, (_, row) in zip(names, rows, strict=True)},
+        numbers = random.Random(seed).sample(range(total), total)  # noqa: S311 - an order, not a secret
+    for number in numbers:
+        rows = [table[place] for table, place in zip(tables, _places(list(map(len, tables)), number), strict=True)]
+        merged = {name: value for _, row in rows for name, value in row.items() if name != "sample_id"}
+        yield SEPARATOR.join(row_id for row_id, _ in rows), merged
+
+
+def _places(lengths: Sequence[int], number: int) -> list[int]:
+    """Which rows the n-th combination is made of.
+
+    >>> [_places([3, 2], n) for n in range(4)]
+    [[0, 0], [1, 1], [2, 0], [0, 1]]
+    """
+    longest = lengths.index(max(lengths))
+    round_, i = divmod(number, lengths[longest])
+    places = [i] * len(lengths)
+    for j in reversed(range(len(lengths))):
+        if j != longest:
+            round_, offset = divmod(round_, lengths[j])
+            places[j] = (i + offset) % lengths[j]
+    return places
+
+
+def collision_notes(found: Recipe) -> list[Problem]:
+    """A note for the columns that several of the combined datasets have: the last one's values are kept."""
+    if not isinstance(found.dataset.generator.source, DatasetSampleCombinations):
+        return []
+    owners: dict[str, list[str]] = {}
+    for key, source in found.sources:
+        for row in first_rows(source.kind, source.settings, source.folder, 1, root=found.dataset.root):
+            for name in row:
+                owners.setdefault(name, []).append(key)
+    document = found.dataset.generator.document
+    return [
+        document.problem(
+            f'the column "{name}" is in {" and ".join(keys)}: the values of {keys[-1]} are kept',
+            ("definition", "dataset"),
         )
-
-
-def _nth(tables: list[list[tuple[str, Row]]], number: int) -> tuple[tuple[str, Row], ...]:
-    places = []
-    for table in reversed(tables):
-        number, place = divmod(number, len(table))
-        places.append(table[place])
-    return tuple(reversed(places))
+        for name, keys in owners.items()
+        if len(keys) > 1 and name != "sample_id"
+    ]

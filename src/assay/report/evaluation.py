@@ -13,6 +13,7 @@ from rich.text import Text
 from assay.report.gate import counts_document
 from assay.report.table import Trimmed, spending_lines
 from assay.report.values import interval, remark
+from assay.results.costs import known_cost
 from assay.results.document import run_document, spending_document, value_document
 from assay.results.evaluation import EvaluationReport, PolicyVerdict, Repeatability, SpecificationReport
 from assay.results.run import MetricReport, RunReport, ScorerReport
@@ -47,6 +48,10 @@ def _result(each: SpecificationReport) -> dict[str, Any]:
     document["policies"] = [_policy(verdict) for verdict in each.policies]
     if each.repeatability is not None:
         document["repeatability"] = _repeatability(each.repeatability)
+        # what stands beside the spread is the cost of all runs, not of the one that is shown
+        cost, unpriced = known_cost(each.spending_of_all_runs)
+        document["cost_usd"] = None if unpriced else float(cost)
+        document["spending"] = [spending_document(spent) for spent in each.spending_of_all_runs]
     return document
 
 

@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Iterator
 
+from assay.report.confusion import confusion_of
 from assay.report.gate import gate_notes, reason_of
 from assay.report.values import interval, remark
 from assay.results.gate import Check, Gate
@@ -14,6 +15,7 @@ from assay.text import clean, counted, number
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~@-])")
 NUMBERS_SHOWN = 20
+CLASSES_SHOWN = 20
 
 
 def gate_markdown(gate: Gate) -> str:
@@ -33,7 +35,7 @@ def gate_markdown(gate: Gate) -> str:
     ]
     notes = gate_notes(gate)
     lines += [""] * bool(notes) + [f"- **note**: {plain(note)}" for note in notes]
-    return "\n".join([*lines, "", *_numbers(report), ""])
+    return "\n".join([*lines, "", *_numbers(report), *_matrices(report), ""])
 
 
 def _counts(check: Check) -> str:
@@ -66,6 +68,26 @@ def _rows(report: RunReport) -> Iterator[str]:
                 shown = interval(value.interval) + (f" ({plain(note)})" if note else "")
                 address = plain(f"{scorer.key}/{metric.key}/{name}")
                 yield f"| {address} | {number(value.value)} | {shown} | {value.n:,} |"
+
+
+def _matrices(report: RunReport) -> Iterator[str]:
+    """The confusion matrices of classification metrics."""
+    for scorer in (each for each in report.scorers if each.purpose == "score"):
+        for metric in scorer.metrics:
+            confusion = confusion_of(metric)
+            if confusion is None:
+                continue
+            address = plain(f"{scorer.key}/{metric.key}")
+            yield f"\nConfusion matrix of {address} (rows: truth, columns: prediction)\n"
+            if len(confusion.names) > CLASSES_SHOWN:
+                mistakes = plain("; ".join(confusion.mistakes()) or "none")
+                yield f"{len(confusion.names)} classes; most frequent mistakes: {mistakes}"
+                continue
+            names = [plain(name) for name in confusion.names]
+            yield f"| | {' | '.join(names)} |"
+            yield f"|---|{'---:|' * len(names)}"
+            for name, row in zip(names, confusion.counts, strict=True):
+                yield f"| {name} | {' | '.join(f'{n:,}' for n in row)} |"
 
 
 def plain(text: str) -> str:

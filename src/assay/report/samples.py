@@ -58,6 +58,8 @@ def _lines(entry: Sample, spec: RunSpec) -> Iterator[tuple[str, str]]:
     for key, score in entry.scores.items():
         said = ", ".join(f"{k} {value_text(v)}" for k, v in {**score.values, **score.metadata}.items() if k != VOTES)
         yield f"  {key}: {said}", _style(spec, key, score)
+    if entry.excluded_by:
+        yield f"  excluded from the metrics by {', '.join(entry.excluded_by)}", "dim"
     for failure in _failures(entry):
         yield from _block("  ", failure, FAILED)
 
@@ -84,6 +86,8 @@ def _all_lines(entry: Sample, spec: RunSpec) -> Iterator[tuple[str | Table, str]
                 yield _votes(value), style
             else:
                 yield from _block(f"    {name}: ", value_text(value), style)
+    if entry.excluded_by:
+        yield f"  excluded from the metrics by {', '.join(entry.excluded_by)}", "dim"
     for failure in _failures(entry):
         yield from _block("  ", failure, FAILED)
 

@@ -11,6 +11,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from assay.report.confusion import confusion_lines
 from assay.report.values import interval, remark
 from assay.results.run import MetricReport, RunReport, ScorerReport
 from assay.text import clean, counted, number
@@ -105,9 +106,10 @@ def _scorer_table(scorer: ScorerReport) -> RenderableType:
         if metric is scorer.metrics[0] and scorer.n_invalid:
             _add_invalid(table, (scorer.detail or {})["invalid"])
     shown: RenderableType = Trimmed(table) if scorer.metrics else Text("  no metrics asked for", style="dim")
+    matrices = (Trimmed(line) for metric in scorer.metrics for line in confusion_lines(metric))
     below = (Text(f"({mark}) {clean(note)}", style="dim") for note, mark in notes.items())
     told = (Text(f"note: {clean(note)}", style="yellow") for note in (scorer.detail or {}).get("warnings", ()))
-    return Group(head, shown, *below, *_disputes(scorer), *told)
+    return Group(head, shown, *matrices, *below, *_disputes(scorer), *told)
 
 
 def _add_invalid(table: Table, counts: Mapping[str, Any]) -> None:

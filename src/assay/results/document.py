@@ -209,6 +209,8 @@ def sample_document(sample: Sample) -> dict[str, Any]:
         document["trace"] = sample.trace
     if sample.calls:
         document["calls"] = sample.calls
+    if sample.excluded_by:
+        document["excluded_by"] = list(sample.excluded_by)
     document["scores"] = {
         key: {"values": score.values, "metadata": score.metadata} for key, score in sample.scores.items()
     }

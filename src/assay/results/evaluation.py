@@ -48,7 +48,7 @@ class SpecificationReport:
     """What came of one specification of an evaluation: its run, or why there is none.
 
     One that `repeats` another shows that one's run, and how it varies. `spending` is that of all its own runs, repeats
-    included.
+    included; `spending_of_all_runs` adds the run that it repeats, which is counted there already.
     """
 
     key: str
@@ -60,6 +60,7 @@ class SpecificationReport:
     repeatability: Repeatability | None = None
     repeats: str | None = None
     spending: tuple[Spending, ...] = ()
+    spending_of_all_runs: tuple[Spending, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,6 +60,8 @@ class Work:
     clients: Mapping[str | None, Client]
     sampling: Mapping[str | None, Sampling | None]
     width: int
+    reads_sample: frozenset[str | None] = frozenset()
+    """The models that are functions and look at the sample."""
 
 
 _WITHIN_BITS = 16
@@ -103,6 +105,9 @@ class CellAsk:
         repeat = self._cell.trial + (request.repeat << _TRIAL_BITS)
         if default is not None or repeat:
             request = replace(request, sampling=completed(request.sampling, default), repeat=repeat)
+        if model in self._work.reads_sample:
+            row = {"sample_id": self._cell.sample_id, **self._cell.sample}
+            request = replace(request, sample=row)
         if self._occurrence is None:
             self._occurrence = self._occurrences.number(request)
         if self._cell.done:

@@ -132,6 +132,7 @@ async def _walk(plan: Plan, scorers: Sequence[LoadedScorer], clients: Mapping[st
         clients=clients,
         sampling={key: defaults_of(c.sampling) for key, c in plan.connections.items()},
         width=1,
+        reads_sample=frozenset(key for key, connection in plan.connections.items() if connection.reads_sample),
     )
     occurrences = Occurrences()
     n_cells = 0

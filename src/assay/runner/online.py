@@ -68,6 +68,7 @@ async def answer_all(
         clients={key: policies.client for key, policies in models.by_key.items()},
         sampling={key: defaults_of(policies.connection.sampling) for key, policies in models.by_key.items()},
         width=max(1, models.width),
+        reads_sample=frozenset(key for key, policies in models.by_key.items() if policies.connection.reads_sample),
     )
     engine = Engine(work, memory, RunWriter(store, record.no), done=len(done))
     watching = asyncio.create_task(_watch(engine, models, memory, listener, store, record, plan))

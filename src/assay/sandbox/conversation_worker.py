@@ -19,7 +19,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from assay.sandbox.frames import HEAD_BYTES, length_in, write_message
-from assay.sandbox.shims import ModelResponse, SolverOutput, SolverTrace, item
+from assay.sandbox.shims import ModelResponse, RawSample, SolverOutput, SolverTrace, item
 from assay.sandbox.snippet import Printed, Snippet, encode, encoded, told
 
 STEP = struct.Struct("<iI")
@@ -203,6 +203,8 @@ class _Talks:
 
     async def _inferred(self, row: Any) -> Any:
         """Let the function answer; one that is no coroutine waits in a thread of its own."""
+        body, environment, sample = row
+        row = [body, environment, None if sample is None else RawSample(sample)]
         if self._snippet.is_async:
             return await self._snippet.call(*row)
         context = contextvars.copy_context()

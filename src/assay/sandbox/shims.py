@@ -5,13 +5,17 @@ Only the standard library is used here: the worker loads this file.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from enum import StrEnum
+from functools import partial
 from types import ModuleType
 from typing import Any
 
+from assay.types import OTHER_NAMES, Turn, content_text
 from assay.types import Trace as Conversation
-from assay.types import content_text
 
 MODULES = ("latticeflow.core.dtypes", "latticeflow.assessment.dtypes")
 
@@ -32,6 +36,15 @@ class Record(dict[str, Any]):
             object.__setattr__(self, name, value)
         else:
             self[name] = value
+
+    def model_dump(self, **_: Any) -> dict[str, Any]:
+        """The fields as a plain mapping."""
+        return dict(self)
+
+    @classmethod
+    def model_validate(cls, fields: Mapping[str, Any]) -> Any:
+        """An object with these fields."""
+        return cls(**fields)
 
 
 class RawSample(Record):
@@ -76,8 +89,43 @@ class Content(list[Any]):
         return wanted in str(self) if isinstance(wanted, str) else super().__contains__(wanted)
 
 
-class Message(Record):
-    """An item of a conversation."""
+class MessageRole(StrEnum):
+    """Who says a message."""
+
+    SYSTEM = "system"
+    DEVELOPER = "developer"
+    USER = "user"
+    ASSISTANT = "assistant"
+
+
+class MessageStatus(StrEnum):
+    """How far a message has come."""
+
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+    INCOMPLETE = "incomplete"
+
+
+class InputTextContent(Record):
+    """A part of a message: text that goes to a model."""
+
+    def __init__(self, text: str = "", **more: Any) -> None:
+        super().__init__({"type": "input_text", "text": text, **more})
+
+
+class OutputTextContent(Record):
+    """A part of a message: text that a model wrote, with its annotations."""
+
+    def __init__(self, text: str = "", annotations: Iterable[Any] = (), **more: Any) -> None:
+        super().__init__({"type": "output_text", "text": text, "annotations": list(annotations), **more})
+
+
+class TraceItem(Record):
+    """An item of a conversation: a message, a function call, its output, or another."""
+
+
+class Message(TraceItem):
+    """A message of a conversation."""
 
     kind: str = "message"
     role_of: str | None = None
@@ -117,7 +165,7 @@ class DeveloperMessage(Message):
     role_of = "developer"
 
 
-class FunctionCall(Record):
+class FunctionCall(TraceItem):
     """A function that the model calls."""
 
     def __init__(self, name: str | None = None, arguments: Any = None, call_id: str | None = None, **more: Any) -> None:
@@ -125,7 +173,7 @@ class FunctionCall(Record):
         super().__init__({**fields, **more})
 
 
-class FunctionCallOutput(Record):
+class FunctionCallOutput(TraceItem):
     """What a function gave."""
 
     def __init__(self, call_id: str | None = None, output: Any = None, **more: Any) -> None:
@@ -148,14 +196,31 @@ def item(given: Any) -> Record:
     rest = {name: value for name, value in given.items() if name != "type"}
     if kind == "message":
         return _BY_ROLE.get(given.get("role"), Message)(**rest)
-    return _BY_TYPE[kind](**rest) if kind in _BY_TYPE else Record(given)
+    return _BY_TYPE[kind](**rest) if kind in _BY_TYPE else TraceItem(given)
 
 
 class SolverTrace:
     """A conversation that can be read and added to."""
 
-    def __init__(self, items: Iterable[Any] = ()) -> None:
-        self.items = [item(each) for each in items]
+    def __init__(
+        self, items: Iterable[Any] = (), *, trace: Any = None, raw_outputs: Iterable[Any] = (), **_unused: Any
+    ) -> None:
+        written = items if trace is None else trace
+        if isinstance(written, Mapping):
+            # the object that AI GO! writes around the items
+            written = written["items"]
+        self.items = [item(each) for each in written]
+        self.raw_outputs = list(raw_outputs)
+
+    @classmethod
+    def from_items(cls, items: Iterable[Any]) -> SolverTrace:
+        """A conversation of these items."""
+        return cls(items)
+
+    @property
+    def trace(self) -> SolverTrace:
+        """The conversation itself, for code that expects it inside a solver's result."""
+        return self
 
     def append(self, given: Any) -> None:
         """Add one item: a message object, a mapping, or the text of a user."""
@@ -214,6 +279,55 @@ class ModelResponse:
         return self.text or ""
 
 
+class ModelUsage(Record):
+    """Tokens that were billed."""
+
+
+class ModelOutput(Record):
+    """What a model gives; prints as its text."""
+
+    def __str__(self) -> str:
+        for choice in self.get("choices") or ():
+            content = choice.get("message", {}).get("content") if isinstance(choice, Mapping) else None
+            return content_text(content) if content is not None else ""
+        replies = Conversation(tuple(item(each) for each in self.get("items") or ())).get_last_assistant_text()
+        return replies or str(self.get("output") or self.get("answer") or "")
+
+
+class ChatCompletionModelOutput(ModelOutput):
+    """The answer of a chat model: `choices` and `usage`."""
+
+
+class OpenResponsesModelOutput(ModelOutput):
+    """The answer of a model as items of a conversation: `items` and `usage`."""
+
+
+class RAGCompletionOutput(ModelOutput):
+    """The answer of a model that looked things up: choices with `references`."""
+
+
+class ChatCompletionOutputMessage(Record):
+    """The message of a choice: `role` and `content`."""
+
+    def __init__(self, content: Any = None, role: str = "assistant", **more: Any) -> None:
+        super().__init__({"role": role, "content": content, **more})
+
+
+class ChatCompletionChoice(Record):
+    """One of the answers of a chat model: its `message` and why it ended."""
+
+    def __init__(self, message: Any = None, index: int = 0, finish_reason: str | None = "stop", **more: Any) -> None:
+        super().__init__({"index": index, "message": message, "finish_reason": finish_reason, **more})
+
+
+class ChatCompletionInput(Record):
+    """What a chat model is asked: `messages` and parameters."""
+
+
+class SystemTaskOutput(Record):
+    """What a system task found out: `metrics`, each with `value` and perhaps `reason`."""
+
+
 class SolverOutput:
     """What the solver made of a sample: the answer and the conversation that led to it."""
 
@@ -236,8 +350,35 @@ class SolverOutput:
             self._trace = SolverTrace(said if self._given is None else self._given)
         return self._trace
 
+    @property
+    def messages(self) -> list[Record]:
+        """The items of the conversation."""
+        return self.trace.items
+
+    @property
+    def raw_outputs(self) -> list[Any]:
+        """The answer, alone in a list."""
+        return [self.output]
+
+    @property
+    def solver_outputs(self) -> Any:
+        """The outputs of a grouped solver, a list or by their names."""
+        answers = json.loads(str(self.output))
+        if isinstance(answers, dict):
+            return {name: SolverOutput(text) for name, text in answers.items()}
+        return [SolverOutput(text) for text in answers]
+
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
+
+
+class SingleSolverOutput(SolverOutput):
+    """What a solver made of a sample, written as the messages and the output."""
+
+    __slots__ = ()
+
+    def __init__(self, messages: Any = None, output: Any = "", trace: Any = None, **_unused: Any) -> None:
+        super().__init__(output, trace if messages is None else messages)
 
 
 class SampleScore:
@@ -265,6 +406,8 @@ class SampleScore:
             return self.metadata[name]
         if name in ("values", "scores", "metadata"):
             return getattr(self, name)
+        if OTHER_NAMES.get(name) in self.metadata:
+            return self.metadata[OTHER_NAMES[name]]
         raise KeyError(name)
 
     def __contains__(self, name: object) -> bool:
@@ -279,23 +422,59 @@ class SampleScore:
 
     def get(self, name: str, default: Any = None) -> Any:
         """The field, or the default where the score has none."""
-        return self.values.get(name, self.metadata.get(name, default))
+        try:
+            return self[name]
+        except KeyError:
+            return default
 
 
-_PUBLIC = (
-    RawSample,
-    SampleScore,
-    SolverOutput,
-    SolverTrace,
-    ModelResponse,
-    Message,
-    UserMessage,
-    AssistantMessage,
-    SystemMessage,
-    DeveloperMessage,
-    FunctionCall,
-    FunctionCallOutput,
-)
+PUBLIC: Mapping[str, Any] = {
+    made.__name__: made
+    for made in (
+        RawSample,
+        SampleScore,
+        SolverOutput,
+        SingleSolverOutput,
+        SolverTrace,
+        Turn,
+        TraceItem,
+        MessageRole,
+        MessageStatus,
+        InputTextContent,
+        OutputTextContent,
+        ChatCompletionModelOutput,
+        ChatCompletionChoice,
+        ChatCompletionOutputMessage,
+        ChatCompletionInput,
+        OpenResponsesModelOutput,
+        RAGCompletionOutput,
+        ModelResponse,
+        ModelUsage,
+        SystemTaskOutput,
+        Message,
+        UserMessage,
+        AssistantMessage,
+        SystemMessage,
+        DeveloperMessage,
+        FunctionCall,
+        FunctionCallOutput,
+    )
+} | {
+    "Trace": SolverTrace,
+    "MessageItem": Message,
+    "FunctionCallItem": FunctionCall,
+    "FunctionCallOutputItem": FunctionCallOutput,
+}
+"""What snippets may import, by name."""
+
+
+def _absent(module: str, name: str) -> Any:
+    """Say which names there are: `from module import name` shows this to whoever wrote the snippet."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    near = get_close_matches(name, PUBLIC, n=1)
+    hint = f"; did you mean {near[0]}?" if near else "."
+    raise ImportError(f"{module} has no {name!r}{hint} There is {', '.join(sorted(PUBLIC))}")
 
 
 def install() -> None:
@@ -308,6 +487,4 @@ def install() -> None:
             module.__path__ = []
             if cut > 1:
                 setattr(sys.modules[".".join(parts[: cut - 1])], parts[cut - 1], module)
-        for made in _PUBLIC:
-            setattr(sys.modules[path], made.__name__, made)
-        sys.modules[path].Trace = SolverTrace  # type: ignore[attr-defined]
+        vars(sys.modules[path]).update({**PUBLIC, "__getattr__": partial(_absent, path)})

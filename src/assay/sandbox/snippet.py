@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from assay.sandbox.shims import ModelResponse, RawSample, SampleScore, SolverOutput, SolverTrace
+from assay.sandbox.shims import ModelOutput, ModelResponse, RawSample, SampleScore, SolverOutput, SolverTrace
 
 MODULE = "__snippet__"
 KEPT_PRINT = 4_000
@@ -99,7 +99,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, SampleScore):
         return {"scores": value.values, "metadata": value.metadata}
     if isinstance(value, SolverOutput):
-        return {"output": value.output, "trace": value.trace.items}
+        output = str(value.output) if isinstance(value.output, ModelOutput) else value.output
+        return {"output": output, "trace": value.trace.items}
     if isinstance(value, SolverTrace):
         return value.items
     if isinstance(value, ModelResponse):

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, model_validator
 
 from assay.registry import BatchScorerKind, Said, StoredMetadata
 from assay.scorers.choice_readers import CONTRADICTION, agreed, read_all, read_letter
-from assay.scorers.common import SHARE, STAGE, ReplyScorer, RowFailureError, replies, row_by_row, score_columns
+from assay.scorers.common import SHARE, STAGE, ReplyScorer, RowFailureError, chat_replies, row_by_row, score_columns
 from assay.scorers.disputes import dispute_report, disputed_detail, readings_of_failure, readings_of_score
 from assay.scorers.ground_truth import ground_truths
 from assay.spec.fields import ColumnName, Template
@@ -100,7 +100,7 @@ def checked_choices(entries: Sequence[Any]) -> tuple[str, ...]:
 
 def string_equals_mcqa(settings: StringEqualsMcqa, rows: Rows) -> ScoreColumns:
     """1.0 where the predicted choice is the right one; a reply that names none of them is INVALID and wrong."""
-    answers = replies(settings, rows)
+    answers = chat_replies(settings, rows)
     truths = ground_truths(_template(settings.ground_truth_choice, settings.ground_truth_choice_field), rows)
     choices = _choices(settings, rows)
     if settings.answer_extraction == "first_character":
@@ -112,17 +112,17 @@ def string_equals_mcqa(settings: StringEqualsMcqa, rows: Rows) -> ScoreColumns:
     return row_by_row(
         KIND,
         lambda answer, truth, known, given: one(answer, _right(truth, known), known, _options(known, given)),
-        [Column(values=answers), truths, choices, options],
+        [answers, truths, choices, options],
     )
 
 
-def _by_first_character(answers: list[str], truths: Column, choices: Column) -> ScoreColumns:
-    failures = {**choices.failures, **truths.failures}
+def _by_first_character(answers: Column, truths: Column, choices: Column) -> ScoreColumns:
+    failures = {**choices.failures, **truths.failures, **answers.failures}
     pairs = list(zip(truths.values, choices.values, strict=True))
     for place, (truth, known) in enumerate(pairs):
         if place not in failures and truth not in known:
             failures[place] = _not_a_choice(truth, known).failure
-    first = [answer[:1] for answer in answers]
+    first = [answer[:1] for answer in answers.values]
     return score_columns(
         KIND,
         {

@@ -52,10 +52,28 @@ def replies(settings: ScorerSpec, rows: Rows) -> list[str]:
     return rows.answers if isinstance(rows.answers, list) else list(rows.answers)
 
 
+def scores_reply(settings: ScorerSpec) -> bool:
+    """Whether the scorer takes the text of the chat reply for want of a `value`."""
+    is_textual = isinstance(settings, TextScorer) or settings.type == "string_equals_mcqa"
+    return is_textual and needs_answer(settings)
+
+
+def chat_replies(settings: ScorerSpec, rows: Rows) -> Column:
+    """The replies of a batch; the answers to several inputs at once are no reply, and fail their rows."""
+    failures: dict[int, Failure] = {}
+    answers = replies(settings, rows)
+    for i, trace in enumerate(rows.traces or ()):
+        # the grouped solver marks every item with its input, and its answer is the JSON text of all of them
+        if trace.items and "input" in trace.items[-1] and answers[i][:1] in ("[", "{"):
+            detail = f"{settings.type} scores a chat reply, but the answer holds several outputs: give `value`"
+            failures[i] = Failure(stage=STAGE, kind="parse", detail=detail)
+    return Column(values=answers, failures=failures)
+
+
 def looked_at(settings: TextScorer, rows: Rows) -> Column:
     """The text that is scored: `value` where the file gives one, else the reply."""
     if settings.value is None:
-        return Column(values=replies(settings, rows))
+        return chat_replies(settings, rows)
     # an empty text is an answer like any other, but null is none
     return present_texts(settings.value, rows, "value", allow_empty=True)
 

@@ -21,9 +21,12 @@ _WANTED = "expected a list of function names or {name, arguments}, or a template
 
 def templates_of(given: Any) -> Any:
     """A template, or a list whose texts are templates; what is constant is checked at once."""
+    if isinstance(given, str) and _is_fixed(given):
+        try:
+            given = orjson.loads(str(given))
+        except orjson.JSONDecodeError:
+            raise ValueError(_WANTED) from None
     if isinstance(given, str):
-        if _is_fixed(given):
-            raise ValueError(_WANTED)
         return Template(given)
     if not isinstance(given, list):
         raise ValueError(_WANTED)

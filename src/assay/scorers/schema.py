@@ -10,10 +10,10 @@ import orjson
 from pydantic import Field, field_validator
 
 from assay.registry import BatchScorerKind
-from assay.scorers.common import SHARE, STAGE, RowFailureError, TextScorer, replies, row_by_row
+from assay.scorers.common import SHARE, STAGE, RowFailureError, TextScorer, chat_replies, row_by_row
 from assay.scorers.pattern import compiled, matchable
 from assay.templates import has_placeholder, values
-from assay.types import Column, Rows, ScoreColumns
+from assay.types import Rows, ScoreColumns
 
 _DATA_KEYWORDS = ("const", "enum", "default", "examples")
 
@@ -54,10 +54,7 @@ def json_schema(settings: JsonSchema, rows: Rows) -> ScoreColumns:
         problem = problem_of(document)
         return {"is_correct": 1.0 if problem is None else 0.0, "problem": problem}
 
-    if settings.value is None:
-        column = Column(values=replies(settings, rows))
-    else:
-        column = values(settings.value, rows, stage=STAGE)
+    column = chat_replies(settings, rows) if settings.value is None else values(settings.value, rows, stage=STAGE)
     return row_by_row(KIND, one, [column])
 
 

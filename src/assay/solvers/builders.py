@@ -35,12 +35,18 @@ class Generate(Settings):
     terminate_if: TerminateIf | None = None
 
 
+class ExtraMessage(InputMessage):
+    """A message for the other model only; its type may be written like that of a builder."""
+
+    type: Literal["chat_message"] = "chat_message"
+
+
 class GenerateMessage(Settings):
     """A message written by another model, such as one that plays the user; only its text is kept."""
 
     type: Literal["generate_message"]
     model_key: Annotated[Located, AfterValidator(not_empty)]
-    extra_input_messages: list[InputMessage] = Field(default_factory=list)
+    extra_input_messages: list[ExtraMessage] = Field(default_factory=list)
     include_conversation: bool = True
     output_role: Role = "user"
     terminate_if: TerminateIf | None = None
@@ -58,7 +64,7 @@ class Loop(Settings):
 
     type: Literal["loop"]
     message_builders: list[MessageBuilder] = Field(min_length=1)
-    max_iterations: int = Field(default=10, ge=1)
+    max_iterations: int = Field(default=10, ge=0)
     on_max_iterations: Literal["error", "continue"] = "error"
 
     @field_validator("message_builders", mode="before")

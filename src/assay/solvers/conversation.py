@@ -8,8 +8,13 @@ from typing import Any
 import orjson
 
 from assay.spec.nearest import listing, nearest
-from assay.types import Failure, FailureKind, Item, Trace, content_text
+from assay.types import MESSAGE_PARTS, Failure, FailureKind, Item, Trace, content_text
 
+FORMAT = "open_responses"
+CHAT_PARTS = frozenset(
+    {"image_url", "input_audio", "audio", "file", "image", "document", "thinking", "tool_use", "tool_result"}
+)
+"""Parts that chat completions and Anthropic messages have beside those of Open Responses."""
 _REFUSED_ENDS = ("content_filter", "refusal")
 
 
@@ -40,17 +45,48 @@ def as_text(value: object) -> str | None:
 
 def as_trace(value: object) -> Trace:
     """The items of a conversation: Open Responses items, chat messages, or JSON text of these."""
-    items = _recorded(value) if isinstance(value, str) else value
     if value is None:
         raise UnreadableError("parse", "the recorded reply is null")
+    items = _unwrapped(_recorded(value) if isinstance(value, str) else value)
     if isinstance(items, str) or not isinstance(items, Sequence):
         raise UnreadableError("parse", f"expected text or a list of messages, got {type(value).__name__}")
     made: list[Item] = []
     for number, entry in enumerate(items, start=1):
         if not isinstance(entry, Mapping) or not (_is_text(entry, "role") or _is_text(entry, "type")):
             raise UnreadableError("parse", f"entry {number} of the conversation has neither role nor type")
+        _check_parts(entry, number)
         made.extend(_items(entry))
     return Trace(tuple(made))
+
+
+def _unwrapped(value: object) -> object:
+    """The items of an object `{"FORMAT": "open_responses", "items": [...]}`; any other value as it is."""
+    if not isinstance(value, Mapping) or not ("FORMAT" in value or "items" in value):
+        return value
+    form = value.get("FORMAT", FORMAT)
+    if form != FORMAT:
+        hint = f'; did you mean "{FORMAT}"?' if nearest(str(form), (FORMAT,)) else ""
+        raise UnreadableError("parse", f'unknown trace FORMAT "{form}": expected "{FORMAT}"{hint}')
+    if not isinstance(value.get("items"), Sequence) or isinstance(value["items"], str):
+        raise UnreadableError("parse", f'a trace of the FORMAT "{FORMAT}" needs the list "items"')
+    return value["items"]
+
+
+def _check_parts(entry: Mapping[str, Any], number: int) -> None:
+    """Refuse a part of a type that does not exist: its text would be lost."""
+    content = entry.get("content")
+    for part in content if isinstance(content, list | tuple) else ():
+        kind = part.get("type") if isinstance(part, Mapping) else None
+        if kind is not None and kind not in MESSAGE_PARTS and "text" not in part and kind not in CHAT_PARTS:
+            hint = nearest(str(kind), MESSAGE_PARTS)
+            known = f'did you mean "{hint}"?' if hint else f"there is {listing(sorted(MESSAGE_PARTS))}"
+            raise UnreadableError("parse", f'entry {number} has a part of the unknown type "{kind}"; {known}')
+
+
+def recorded(value: object) -> Trace | str:
+    """A recorded answer in any of its forms: plain text, or a conversation."""
+    text = as_text(value)
+    return as_trace(value) if text is None else text
 
 
 def as_conversation(value: object) -> Trace:
@@ -88,18 +124,20 @@ def answer_of(trace: Trace) -> str:
     return content_text(content)
 
 
-def _recorded(text: str) -> list[Any] | None:
-    """The messages in JSON text; None for text that is just text, even if it looks like a list."""
-    if not text.startswith("["):
+def _recorded(text: str) -> list[Any] | dict[str, Any] | None:
+    """The conversation in JSON text; None for text that is just text, even if it looks like a list or an object."""
+    if not text.startswith(("[", "{")):
         return None
     try:
-        entries = orjson.loads(text)
+        written = orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
-    is_conversation = bool(entries) and all(
-        isinstance(entry, dict) and (_is_text(entry, "role") or _is_text(entry, "type")) for entry in entries
+    if isinstance(written, dict):
+        return written if "FORMAT" in written else None
+    is_conversation = bool(written) and all(
+        isinstance(entry, dict) and (_is_text(entry, "role") or _is_text(entry, "type")) for entry in written
     )
-    return entries if is_conversation else None
+    return written if is_conversation else None
 
 
 def _is_text(entry: Mapping[str, Any], name: str) -> bool:

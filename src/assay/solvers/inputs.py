@@ -9,7 +9,7 @@ import orjson
 from pydantic import Field
 
 from assay.solvers.asking import STAGE, InputMessage, message
-from assay.solvers.conversation import as_trace
+from assay.solvers.conversation import UnreadableError, as_trace
 from assay.solvers.tagged import type_among
 from assay.spec.fields import Settings, Template
 from assay.templates import texts, values
@@ -76,7 +76,10 @@ def request_from(value: Any, sampling: Sampling) -> Request | Failure:
     """
     if value in (None, "", [], {}):
         return Failure(stage=STAGE, kind="template", detail="the template renders nothing to ask")
-    messages = _messages_in(value)
+    try:
+        messages = as_trace(value).items if isinstance(value, dict) and "FORMAT" in value else _messages_in(value)
+    except UnreadableError as unreadable:
+        return unreadable.as_failure()
     return Request(body=value, sampling=sampling) if messages is None else Request(messages=messages, sampling=sampling)
 
 

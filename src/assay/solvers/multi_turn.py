@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from assay.registry import AskingSolverKind
 from assay.solvers.asking import STAGE, AskingSolverSpec, InputMessage, answer_in, message, rendered, said
@@ -24,7 +24,7 @@ from assay.solvers.builders import (
 from assay.solvers.conversation import UnreadableError, as_conversation, column_of
 from assay.spec.fields import Template
 from assay.templates import row_variables
-from assay.types import Ask, Failure, Item, Request, Rows, Solution, Trace
+from assay.types import Ask, Failure, Item, Request, Rows, Solution, Trace, content_text
 
 
 class MultiTurnSolver(AskingSolverSpec):
@@ -33,21 +33,24 @@ class MultiTurnSolver(AskingSolverSpec):
     type: Literal["multi_turn_solver"]
     message_builders: list[MessageBuilder] = Field(min_length=1)
 
-    @field_validator("message_builders")
-    @classmethod
-    def _the_model_is_asked(cls, builders: list[MessageBuilder]) -> list[MessageBuilder]:
-        if not any(isinstance(builder, Generate) for builder in all_of(builders)):
-            raise ValueError("expected a builder of the type generate: the model is never asked")
-        return builders
+    @property
+    def asks_evaluated_model(self) -> bool:
+        """Whether any builder is of the type generate; without one the conversation needs no model of its own."""
+        return any(isinstance(builder, Generate) for builder in all_of(self.message_builders))
 
 
 async def multi_turn(settings: MultiTurnSolver, rows: Rows, ask: Ask) -> Solution | Failure:
-    """Hold the conversation; the answer is what the model said last."""
+    """Hold the conversation; the answer is what the model said last, or without a model its last message."""
     talk = _Talk(settings, rows, ask)
     try:
         await talk.hold()
     except _StoppedError as stopped:
         return stopped.failure
+    if not talk.answers and not settings.asks_evaluated_model and talk.items:
+        trace = Trace(tuple(talk.items))
+        # an assistant's message is the reply; where there is none, the last words are all there is to score
+        last = trace.get_last_assistant_text()
+        return Solution(answer=content_text(talk.items[-1].get("content")) if last is None else last, trace=trace)
     if not talk.answers:
         return Failure(stage=STAGE, kind="parse", detail="no reply of the model is left in the conversation")
     return Solution(answer=talk.answers[-1][1], trace=Trace(tuple(talk.items)))

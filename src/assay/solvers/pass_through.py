@@ -33,7 +33,7 @@ def pass_through(settings: PassThroughSolver, rows: Rows) -> tuple[Rows, dict[in
         recorded = [sample[column] for sample in rows.samples]
     except KeyError:
         return _one_by_one(column, rows)
-    if set(map(type, recorded)) - {str} or any(text[:1] == "[" for text in recorded):
+    if set(map(type, recorded)) - {str} or any(text[:1] in ("[", "{") for text in recorded):
         return _one_by_one(column, rows)
     return _answered(rows, recorded, None), {}
 

@@ -56,6 +56,11 @@ class LoadedSolver:
     place: Place | None
     fan_out: Callable[[Rows], Sequence[Sequence[Fanned] | Failure]] | None = None
 
+    @property
+    def needs_model(self) -> bool:
+        """Whether the model that is evaluated is asked at all."""
+        return self.kind.asks_model and self.settings.asks_evaluated_model
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedDataset:

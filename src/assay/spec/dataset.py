@@ -124,6 +124,7 @@ def _generated(
         key=key,
         generator=generator,
         num_samples=wanted.num_samples,
+        debug=wanted.debug_options,
         reading=reading,
         place=document.spot(("generator_specification",)).value,
         notes=found.notes,
@@ -184,6 +185,9 @@ def task_data(
     for name in node:
         if name not in _FIELDS:
             checker.report(f'unknown field "{name}" in dataset', (*steps, name), nearest(name, _FIELDS), key=True)
+    if node.get("source") == "dataset":
+        # the long way to say that `key` and `keys` name datasets
+        node = {name: value for name, value in node.items() if name != "source"}
     if "keys" in node:
         return TaskData(datasets=_several(node, steps, registry, checker, reading, names))
     if node.get("source") == RESULT:

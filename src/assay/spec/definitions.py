@@ -45,12 +45,14 @@ def part_of(document: Document, steps: Steps) -> Document:
     for step in steps:
         data = data[step]
     depth = len(steps)
+    positions = {at[depth:]: spot for at, spot in document.positions.items() if at[:depth] == steps}
+    places = {place for spot in positions.values() for place in (spot.value, spot.key)}
     return replace(
         document,
         data=data,
-        positions={at[depth:]: spot for at, spot in document.positions.items() if at[:depth] == steps},
+        positions=positions,
         notes=(),
-        problems=(),
+        problems=tuple(problem for problem in document.problems if problem.place in places),
     )
 
 

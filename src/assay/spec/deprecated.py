@@ -16,6 +16,7 @@ def modernized(document: Document) -> Document:
     if not isinstance(document.data, dict):
         return document
     move = _Move(document)
+    _policies(move)
     if kind_of(document.data) == "dataset generator":
         _generator(move)
     elif "definition" in document.data:
@@ -52,6 +53,12 @@ class _Move:
             self.note(f'"{name}" is ignored', (*steps, name))
             del mapping[name]
 
+    def ignore(self, mapping: Any, steps: Steps, name: str, why: str) -> None:
+        """Forget a field that another tool uses, and say so."""
+        if isinstance(mapping, dict) and name in mapping:
+            self.notes.append(self.document.problem(f'"{name}" is not used: {why}', (*steps, name), key=True))
+            del mapping[name]
+
     def rename(self, mapping: Any, steps: Steps, old: str, new: str) -> None:
         """Give a field its new name, unless both are there."""
         if isinstance(mapping, dict) and old in mapping and new not in mapping:
@@ -85,6 +92,7 @@ def _task(move: _Move) -> None:
     steps = ("definition", "dataset")
     move.drop(dataset, steps, "fast_subset_size")
     move.rename(dataset, steps, "data_source", "source")
+    _dataset_keys(move, dataset, steps)
     for at, old, new in _old_choice_fields(definition):
         move.note(f'"{old}" is now "{new}", a template such as "{{{{ sample.column }}}}"', at)
 
@@ -107,6 +115,24 @@ def _generator(move: _Move) -> None:
         move.shift((*steps, "synthesizer"), (*steps, "synthesizers", 0))
         move.positions[(*steps, "synthesizers")] = move.positions[(*steps, "synthesizer")]
     move.rename(definition, steps, "data_source", "dataset")
+    source = definition.get("dataset")
+    _dataset_keys(move, source, (*steps, "dataset"))
+    if isinstance(source, dict) and "ai_app_key" in source:
+        move.ignore(source, (*steps, "dataset"), "ai_app_key", "there are no apps here")
+
+
+def _dataset_keys(move: _Move, dataset: Any, steps: Steps) -> None:
+    move.rename(dataset, steps, "dataset_key", "key")
+    move.rename(dataset, steps, "dataset_keys", "keys")
+
+
+def _policies(move: _Move) -> None:
+    policies = move.data.get("policies")
+    for i, policy in enumerate(policies if isinstance(policies, list) else []):
+        rules = policy.get("rules") if isinstance(policy, dict) else None
+        for j, rule in enumerate(rules if isinstance(rules, list) else []):
+            steps = ("policies", i, "rules", j)
+            move.ignore(rule, steps, "methodology", "a rule here is a threshold on a metric")
 
 
 def _dataset_file(move: _Move) -> None:

@@ -42,6 +42,7 @@ class Specification(Settings):
     task_config: dict[str, Any] = Field(default_factory=dict)
     model_key: str | None = None
     dataset_key: str | None = None
+    task_result_log_path: str | None = None
     num_samples: Count | None = None
     subsampling: Subsampling | None = None
     trials: NumTrials | None = None

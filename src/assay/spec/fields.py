@@ -49,6 +49,11 @@ class SolverSpec(Settings):
     message_format: str | None = None
     postprocessor: Postprocessor | None = None
 
+    @property
+    def asks_evaluated_model(self) -> bool:
+        """Whether a solver that asks models asks the one that is evaluated."""
+        return True
+
 
 class ScorerSpec(Settings):
     """What every scorer accepts; `metrics` is checked entry by entry elsewhere (None = the default)."""

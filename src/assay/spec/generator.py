@@ -14,15 +14,16 @@ from assay.registry import SynthesizerKind
 from assay.spec.document import Document
 from assay.spec.fields import Key, Settings
 from assay.spec.read_options import Reading
+from assay.spec.task import GenerationDebug
 
 Seed = int | None
 
 
 class EmptyRows(Settings):
-    """So many rows without columns, for synthesizers that need none."""
+    """Rows without columns (one unless told otherwise), for synthesizers that need none."""
 
     type: Literal["empty"]
-    num_samples: int = Field(ge=1)
+    num_samples: int = Field(default=1, ge=1)
 
 
 class DatasetSamples(Settings):
@@ -34,7 +35,7 @@ class DatasetSamples(Settings):
 
 
 class DatasetSampleCombinations(Settings):
-    """Every combination of a row of each dataset, under the datasets' keys; with a seed in an order drawn at random."""
+    """Every combination of a row of each dataset, columns side by side; with a seed in an order drawn at random."""
 
     type: Literal["dataset_sample_combinations"]
     keys: list[str] = Field(min_length=1)
@@ -74,6 +75,7 @@ class GeneratorFile(Settings):
     key: Key
     display_name: str
     description: str | None = None
+    long_description: str | None = None
     config_spec: list[Any] = Field(default_factory=list)
     secrets: dict[str, str] = Field(default_factory=dict, repr=False)
     definition: GeneratorDefinition
@@ -107,6 +109,7 @@ class GeneratedDataset:
     generator: LoadedGenerator
     num_samples: int
     reading: Reading
+    debug: GenerationDebug | None = None
     place: Place | None
     notes: tuple[Problem, ...] = ()
 

@@ -23,6 +23,21 @@ RUN_KEYS = (
     "run_config",
 )
 _PLATFORM = frozenset({"app", "ai_app", "apps", "assessment_plan", "assessment_plans", "risk_scorer", "risk_scorers"})
+_PLATFORM_FILES: tuple[tuple[str, frozenset[str]], ...] = (
+    ("an app", frozenset({"risk_profile"})),
+    ("an app", frozenset({"model_under_test_key"})),
+    ("an app", frozenset({"judge_model_key"})),
+    ("an app", frozenset({"risk_scorers"})),
+    ("an assessment plan", frozenset({"evaluation_specifications"})),
+    ("a framework", frozenset({"risks"})),
+    ("a risk scorer", frozenset({"risk_scoring_methodology_key"})),
+    ("a risk scoring methodology", frozenset({"function", "metric_key"})),
+)
+"""What the files of the AI GO! platform are, by fields that no file of ours has at its top."""
+NO_COUNTERPART = (
+    "files of the AI GO! platform (apps, assessment plans, frameworks, methodologies, risk scorers) "
+    "have no counterpart here"
+)
 _TASK_KEYS = ("definition", "key", "display_name", "description")
 _CRITERION = frozenset({"requirement", "criterion", "weight", "options", "prompt"})
 
@@ -50,15 +65,30 @@ def _by_keys(data: dict[str, Any]) -> FileKind | None:
         return any(name in data for name in names)
 
     rules: tuple[tuple[FileKind, bool], ...] = (
+        ("platform", platform_file(data) is not None),
         ("evaluation", has("task_specifications")),
         ("dataset", has("source", "generator_specification", "data_source", "file_path")),
         ("adapter", has("process_input")),
         ("model", has("config") and has("key")),
         ("rubric", has("criteria", "sections", "rubric")),
-        ("platform", bool(_PLATFORM & data.keys()) or data.get("type") in _PLATFORM),
         ("run", has(*RUN_KEYS)),
     )
     return next((kind for kind, holds in rules if holds), None)
+
+
+def platform_file(data: Any) -> str | None:
+    """What a file of the AI GO! platform is, None for any other file.
+
+    >>> platform_file({"key": "yearly", "evaluation_specifications": []})
+    'an assessment plan'
+    """
+    if not isinstance(data, dict) or "task_specifications" in data or "definition" in data:
+        return None
+    for name, fields in _PLATFORM_FILES:
+        if fields <= data.keys():
+            return name
+    is_one = bool(_PLATFORM & data.keys()) or data.get("type") in _PLATFORM or data.get("kind") == "framework"
+    return "a platform file" if is_one else None
 
 
 def misspelled_key(data: Any) -> tuple[str, str] | None:
@@ -74,7 +104,7 @@ def misspelled_key(data: Any) -> tuple[str, str] | None:
 def not_a_task(kind: FileKind | None) -> str:
     """Why a file of this kind cannot be run or checked as a task."""
     if kind == "platform":
-        return "files of the AI GO! platform (apps, assessment plans, risk scorers) have no counterpart here"
+        return NO_COUNTERPART
     if kind is None:
         return 'not a file of assay; a task has "key", "display_name", "description" and "definition"'
     if kind in ("run", "evaluation"):

@@ -15,7 +15,9 @@ from assay.spec.document import Document, Spot, Steps
 from assay.spec.environment import Environment, environment_of, unset_variable, variable_of
 from assay.spec.fields import Located
 from assay.spec.include import Inclusion
+from assay.spec.kind import kind_of
 from assay.spec.nodes import MOST_DEPTH, MOST_NODES, Node, parse
+from assay.spec.placeholder import PLACEHOLDER
 from assay.spec.project import project_folder
 from assay.spec.source import Source, problem_in, read_source
 from assay.spec.walk import strings
@@ -271,6 +273,13 @@ class _Reader:
         for steps, text in strings(data):
             if "((TODO))" in text:
                 self.problems.append(self._at("((TODO)) is still to be filled in", self.positions[steps].value))
+            for secret in _unknown_secrets(text, data, steps, environment):
+                if isinstance(environment, Environment) and environment.keyless:
+                    continue
+                message = (
+                    f'no "secrets" block has "{secret}", and {unset_variable(secret, environment, self.source.path)}'
+                )
+                (self.problems if strict else self.notes).append(self._at(message, self.positions[steps].value))
             name = variable_of(text)
             if name is not None and name not in environment:
                 if isinstance(environment, Environment) and environment.keyless and _SECRETS.intersection(steps):
@@ -283,6 +292,17 @@ class _Reader:
 
     def _at(self, message: str, place: Place | None, suggestion: str | None = None) -> Problem:
         return problem_in(self.inclusion.sources, message, place, suggestion)
+
+
+def _unknown_secrets(text: str, data: Any, steps: Steps, environment: Mapping[str, str]) -> list[str]:
+    """The names in `<< secrets.NAME >>` that neither a variable nor, where there is none to look at, a block has."""
+    names = [name for kind, name in PLACEHOLDER.findall(text) if kind == "secrets" and name not in environment]
+    if not names or kind_of(data) not in ("model", "dataset generator", "run"):
+        return []
+    part: Any = data
+    for step in steps[:2] if kind_of(data) == "run" else ():
+        part = part[step]
+    return [] if any(isinstance(block, dict) and "secrets" in block for block in (data, part)) else names
 
 
 def _located(node: Node) -> Located:

@@ -41,7 +41,8 @@ def find_document(kind: FileKind, key: str, root: Path, read: Read, definitions:
     if len(places) > 1:
         files = " and ".join(place.file for place in places)
         raise SpecError(f'the {kind} key "{key}" is in more than one file: {files}')
-    return found[0]
+    # a file of its own says more than the run file that takes it in
+    return next((document for document in found if document.spot(()).value.file == str(document.path)), found[0])
 
 
 def keys_of(kind: FileKind, root: Path, read: Read) -> Iterator[str]:

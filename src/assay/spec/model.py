@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from assay.errors import Problem, SpecError
 from assay.spec.code import InferenceCode
@@ -25,11 +26,12 @@ from assay.spec.nearest import listing, nearest
 from assay.spec.placeholder import PLACEHOLDER
 from assay.spec.sampling import SamplingSpec
 from assay.spec.source import problem_in
-from assay.spec.walk import strings
+from assay.spec.walk import changed, relocated, strings
 
 Task = Literal["chat_completion", "embeddings", "custom"]
 Seconds = Annotated[float, Field(gt=0)]
 SECRET_FIELDS = ("api_key", "custom_headers", "environment")
+_TRUSTED_CA = ("tls_context", "validation_context", "trusted_ca")
 _VENDORS = ("langsmith", "dify", "azure_foundry", "aws_bedrock", "claude_managed_agents")
 
 
@@ -76,9 +78,37 @@ class AdapterReference(Settings):
     key: str
 
 
+class ValidationContext(Settings):
+    """Whom to trust: a certificate authority (PEM in base64), or anybody."""
+
+    trusted_ca: str | None = None
+    trust_chain_verification: Literal["verify_trust_chain", "accept_untrusted"] = "verify_trust_chain"
+
+    @field_validator("trusted_ca")
+    @classmethod
+    def _is_pem(cls, text: str | None) -> str | None:
+        if text is None or PLACEHOLDER.search(text) or variable_of(text) is not None or "-----BEGIN" in text:
+            return text
+        try:
+            decoded = b64decode("".join(text.split()), validate=True)
+        except ValueError:
+            decoded = b""
+        if b"-----BEGIN CERTIFICATE-----" not in decoded:
+            raise ValueError("expected a certificate in PEM format, encoded in base64")
+        return text
+
+    @property
+    def certificate(self) -> str | None:
+        """The certificate as PEM text."""
+        if self.trusted_ca is None or "-----BEGIN" in self.trusted_ca:
+            return self.trusted_ca
+        return b64decode(self.trusted_ca).decode("ascii", errors="replace")
+
+
 class TlsSettings(Settings):
     """How the server's certificate is checked, and which one is shown to it."""
 
+    validation_context: ValidationContext | None = None
     verify: bool = True
     ca_file: Located | None = None
     cert_file: Located | None = None
@@ -195,7 +225,11 @@ def find_adapter(
     definitions: Definitions = NOTHING,
 ) -> AdapterFile:
     """The adapter with a key among what the run file defines and the files of the project."""
-    document = find_document("adapter", key, root, _reader(strict, environment), definitions)
+    return adapter_of(find_document("adapter", key, root, _reader(strict, environment), definitions))
+
+
+def adapter_of(document: Document) -> AdapterFile:
+    """An adapter from its document; a SpecError with all that is wrong with it."""
     checker = Checker(document)
     file = checker.validated(AdapterFile, document.data, (), "the adapter")
     if file is None or document.problems:
@@ -274,31 +308,28 @@ def _no_such_connection(name: Any) -> tuple[str, Steps, str | None]:
 
 
 def _with_secrets(node: dict[str, Any], secrets: Mapping[str, Any], checker: Checker) -> dict[str, Any]:
-    """The config with `<< secrets.NAME >>` replaced where secrets may stand."""
+    """The config with `<< secrets.NAME >>` replaced where secrets may stand.
 
-    def filled(text: str, steps: Steps) -> str:
-        for kind, name in PLACEHOLDER.findall(text):
-            if kind == "secrets" and name in secrets:
-                text = text.replace(f"<< secrets.{name} >>", str(secrets[name]))
-            elif kind == "secrets":
-                near = nearest(name, secrets)
-                checker.report(f'the model has no secret "{name}"', steps, near)
+    One that no `secrets` block has is the environment variable of that name.
+    """
+    environment = checker.document.environment
+
+    def filled(steps: Steps, text: str) -> str:
+        names = [name for kind, name in PLACEHOLDER.findall(text) if kind == "secrets"]
+        if names and steps[0] not in SECRET_FIELDS and steps != _TRUSTED_CA:
+            message = "secrets may stand only in api_key, custom_headers, environment and trusted_ca"
+            checker.report(message, ("config", *steps))
+            return text
+        for name in names:
+            if name in secrets or name in environment:
+                value = secrets[name] if name in secrets else environment[name]
+                text = relocated(text.replace(f"<< secrets.{name} >>", str(value)), text)
+            elif secrets:
+                checker.report(f'the model has no secret "{name}"', ("config", *steps), nearest(name, secrets))
         return text
 
-    for at, text in strings({name: value for name, value in node.items() if name not in SECRET_FIELDS}):
-        if any(kind == "secrets" for kind, _ in PLACEHOLDER.findall(text)):
-            checker.report("secrets may stand only in api_key, custom_headers and environment", ("config", *at))
-    changed = dict(node)
-    key = node.get("api_key")
-    if isinstance(key, str):
-        changed["api_key"] = filled(key, ("config", "api_key"))
-    for mapping in ("custom_headers", "environment"):
-        if isinstance(node.get(mapping), dict):
-            changed[mapping] = {
-                name: filled(value, ("config", mapping, name)) if isinstance(value, str) else value
-                for name, value in node[mapping].items()
-            }
-    return changed
+    config: dict[str, Any] = changed(node, filled)
+    return config
 
 
 def _plain(headers: Mapping[str, Any]) -> dict[str, str]:
@@ -314,8 +345,13 @@ def _variables(data: Mapping[str, Any]) -> tuple[str, ...]:
     """The variables behind the key, headers and secrets, so that a refusal can name them."""
     config = data.get("config") or {}
     places = {"secrets": data.get("secrets") or {}, **{name: config.get(name) or {} for name in SECRET_FIELDS}}
-    found = (variable_of(text) for _, text in strings(places))
-    return tuple(dict.fromkeys(name for name in found if name is not None))
+    texts = [text for _, text in strings(places)]
+    named = [variable_of(text) for text in texts]
+    own = data.get("secrets") or {}
+    named += [
+        name for text in texts for kind, name in PLACEHOLDER.findall(text) if kind == "secrets" and name not in own
+    ]
+    return tuple(dict.fromkeys(name for name in named if name is not None))
 
 
 def problem_at(model: LoadedModel, error: SpecError, steps: Steps) -> list[Problem]:

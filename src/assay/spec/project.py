@@ -7,19 +7,36 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "virtualenv", "site-packages"})
+_LAYOUT = ("tasks", "datasets", "models", "model_adapters", "dataset_generators", "evaluations")
+_LEVELS = 4
+"""How far above a file's folder a project is looked for where there is no repository."""
 YAML = (".yaml", ".yml")
 
 
-def project_folder(file: Path) -> Path:
-    """The nearest folder above the file with `.assay/`, else with `.git`, else the file's own."""
-    folders = list(Path(os.path.abspath(file)).parents)  # noqa: PTH100 - links are kept: the user's own path counts
+def project_folder(path: Path) -> Path:
+    """The folder of the project that a file or a folder belongs to; a folder counts as its own first candidate.
+
+    The nearest one with `.assay/` or `assay.toml`; else the nearest that is laid out like a project, no higher than the
+    one with `.git`; else the one with `.git`; else the file's own.
+    """
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - links are kept: the user's own path counts
+    folders = [absolute, *absolute.parents] if absolute.is_dir() else list(absolute.parents)
     for folder in folders:
-        if (folder / ".assay").is_dir():
+        if (folder / ".assay").is_dir() or (folder / "assay.toml").is_file():
             return folder
-    for folder in folders:
-        if (folder / ".git").exists():
+    repository = next((i for i, folder in enumerate(folders) if (folder / ".git").exists()), None)
+    # without a repository nothing says where to stop: a run.yaml in the home folder must not claim everything below
+    highest = _LEVELS if repository is None else repository
+    for folder in folders[: highest + 1]:
+        if _is_laid_out(folder):
             return folder
-    return folders[0] if folders else Path.cwd()
+    return folders[0 if repository is None else repository]
+
+
+def _is_laid_out(folder: Path) -> bool:
+    if any((folder / name).is_file() for name in ("run.yaml", "run.yml")):
+        return True
+    return sum((folder / name).is_dir() for name in _LAYOUT) >= 2
 
 
 def yaml_files(folder: Path) -> Iterator[Path]:

@@ -85,13 +85,26 @@ class Task(Settings):
     definition: Definition
 
 
+class GenerationDebug(Settings):
+    """What is kept of generating a dataset: how many rows every synthesizer took and gave, and which."""
+
+    enabled: bool = True
+    include_io: bool = False
+
+
 class GeneratorSpecification(Settings):
     """A dataset that a generator makes."""
 
     dataset_generator_key: Key
     dataset_generator_config: dict[str, Any] | None = None
     num_samples: int = Field(ge=1)
-    debug: bool = False
+    debug: bool | GenerationDebug | None = None
+
+    @property
+    def debug_options(self) -> GenerationDebug | None:
+        """What is kept for finding mistakes; None for nothing."""
+        debug = GenerationDebug() if self.debug is True else self.debug
+        return debug if isinstance(debug, GenerationDebug) and debug.enabled else None
 
 
 class DatasetFile(Settings):
@@ -100,6 +113,7 @@ class DatasetFile(Settings):
     key: Key
     display_name: str
     description: str | None = None
+    long_description: str | None = None
     tags: list[Any] = Field(default_factory=list)
     source: dict[str, Any] | None = None
     generator_specification: GeneratorSpecification | None = None

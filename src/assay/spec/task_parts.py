@@ -14,6 +14,7 @@ from assay.spec.locate import Checker
 from assay.spec.messages import described
 from assay.spec.nearest import listing, nearest
 from assay.spec.placeholder import has_placeholder
+from assay.types import OTHER_NAMES
 
 
 def load_solver(node: Any, steps: Steps, registry: Registry, checker: Checker) -> LoadedSolver | None:
@@ -128,8 +129,20 @@ def _metrics(
         settings = kind and checker.validated(kind.settings, node, (*steps, i), kind.name)
         if kind is None or settings is None:
             continue
-        if gives is None or _fields_exist(settings, gives, (*steps, i), checker):
-            yield LoadedMetric(key=key, kind=kind, settings=cast("MetricSpec", settings))
+        metric = cast("MetricSpec", settings)
+        if gives is not None:
+            metric = metric.model_copy(update=_other_names(metric, gives.fields))
+        if gives is None or _fields_exist(metric, gives, (*steps, i), checker):
+            yield LoadedMetric(key=key, kind=kind, settings=metric)
+
+
+def _other_names(settings: Any, known: Sequence[str]) -> dict[str, str]:
+    """Our names of the fields that a metric reads by another name, by the settings that hold them."""
+    return {
+        name: OTHER_NAMES[value]
+        for name, value in _fields_read(settings).items()
+        if value not in known and OTHER_NAMES.get(value) in known
+    }
 
 
 def _fields_exist(settings: Any, gives: _Gives, steps: Steps, checker: Checker) -> bool:

@@ -18,7 +18,10 @@ from assay.types import Failure, Score
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One sample of a run; `failures` has those of a scorer under its key, and under None that there is no answer."""
+    """One sample of a run; `failures` has those of a scorer under its key, and under None that there is no answer.
+
+    `excluded_by` names the actions that take the sample out of the metrics, where somebody has asked for them.
+    """
 
     sample_id: str
     trial: int
@@ -29,6 +32,7 @@ class Sample:
     scores: Mapping[str, Score] = field(default_factory=dict)
     failures: Mapping[str | None, Failure] = field(default_factory=dict)
     position: int = 0
+    excluded_by: tuple[str, ...] = ()
 
 
 def read_samples(

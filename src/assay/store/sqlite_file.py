@@ -135,6 +135,33 @@ def create_private(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
 
+def remove_unused(path: Path) -> None:
+    """Remove a store without a paid reply, a sample or a run that went well, and its folder when nothing else is in it.
+
+    A store that another process has open stays.
+    """
+    if not path.exists():
+        return
+    with exclusive(path):
+        connection = sqlite3.connect(path, timeout=0)
+        try:
+            # leaving WAL mode needs the file for oneself: it is refused while anybody else has it open
+            if connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0] != "delete":
+                return
+            connection.execute("BEGIN EXCLUSIVE")
+            for rows in ("calls", "samples", "runs WHERE status != 'failed'"):
+                if connection.execute(f"SELECT EXISTS (SELECT 1 FROM {rows})").fetchone()[0]:  # noqa: S608
+                    return
+            path.unlink()
+        except sqlite3.OperationalError:
+            return
+        finally:
+            connection.close()
+    if {entry.name for entry in path.parent.iterdir()} <= {".gitignore"}:
+        (path.parent / ".gitignore").unlink(missing_ok=True)
+        path.parent.rmdir()
+
+
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
     """Hold the lock of a store; one process at a time creates or migrates it, the others wait here."""

@@ -23,12 +23,17 @@ from assay.store.sqlite_file import (
     exclusive,
     reading_query,
     refuse_read_only,
+    remove_unused,
     stored_version,
     tidy,
 )
 
 if TYPE_CHECKING:
     from assay.store.migrate import Migration
+
+
+_NEW: set[Path] = set()
+"""The stores that this process created together with their folders."""
 
 
 class Store:
@@ -125,6 +130,8 @@ def open_store(location: str, *, create: bool = True) -> Store:
     with explained(location):
         version = stored_version(path) if create else existing_version(path)
         refuse_read_only(path)
+        if not path.parent.exists():
+            _NEW.add(path)
         if version != schema.SCHEMA_VERSION:
             migration = bring_up_to_date(location)
             if migration is not None:
@@ -132,6 +139,12 @@ def open_store(location: str, *, create: bool = True) -> Store:
         engine = create_engine(URL.create("sqlite", database=str(path)))
         event.listen(engine, "connect", _configure_sqlite)
     return Store(engine, location)
+
+
+def remove_new_stores() -> None:
+    """Remove the stores that this process created and that hold no result: a failed command leaves nothing behind."""
+    while _NEW:
+        remove_unused(_NEW.pop())
 
 
 def open_for_reading(location: str) -> Store:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from assay.spec.task import Action
 from assay.store.decoder import Sample, decoded
 from assay.store.store import Store
 from assay.templates import TemplateFailure, check_syntax, render_value
+from assay.templates.variables import SampleRow
+from assay.types import OTHER_NAMES
 
 Row = Mapping[str, Any]
 Matches = Callable[[Row], bool]
@@ -51,21 +53,30 @@ def excluded(actions: Sequence[Action], keys: Sequence[str], store: Store, rows_
     """What the actions of a run take out of its metrics; `keys` are those of its scorers in order."""
     if not actions:
         return Exclusion()
+    positions: set[int] = set()
+    samples: dict[str, set[str]] = {action.key: set() for action in actions}
+    for sample in marked(decoded(store, rows_of, keys), actions, keys):
+        for key in sample.excluded_by:
+            positions.add(sample.position)
+            samples[key].add(sample.sample_id)
+    return Exclusion(positions=frozenset(positions), by_rule={key: len(ids) for key, ids in samples.items()})
+
+
+def marked(samples: Iterable[Sample], actions: Sequence[Action], keys: Sequence[str]) -> Iterator[Sample]:
+    """The samples with the keys of the actions that take them out of the metrics; `keys` are those of the scorers."""
+    if not actions:
+        yield from samples
+        return
     checker = Checker(Document(path=Path(), root=Path(), data={}, positions={}, sources={}))
     # which fields the scorers have was checked before the run
     scores = _Scores(dict.fromkeys(keys), {}, checked=True)
     rules = {action.key: _matcher(action, (), scores, checker) for action in actions}
     if checker.problems:
         raise SpecError(checker.problems)
-    positions: set[int] = set()
-    samples: dict[str, set[str]] = {key: set() for key in rules}
-    for sample in decoded(store, rows_of, keys):
+    for sample in samples:
         row = _row(sample)
-        for key, matches in rules.items():
-            if matches is not None and matches(row):
-                positions.add(sample.position)
-                samples[key].add(sample.sample_id)
-    return Exclusion(positions=frozenset(positions), by_rule={key: len(ids) for key, ids in samples.items()})
+        by = tuple(key for key, matches in rules.items() if matches is not None and matches(row))
+        yield replace(sample, excluded_by=by) if by else sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +93,12 @@ class _Scores:
 
 def _row(sample: Sample) -> Row:
     """What a filter sees of a sample: its scores by scorer and field, values before metadata."""
-    scores = {key: {**score.metadata, **score.values} for key, score in sample.scores.items()}
-    return {"sample": sample.sample, "scores": scores}
+    scores = {}
+    for key, score in sample.scores.items():
+        fields = {**score.metadata, **score.values}
+        others = {other: fields[ours] for other, ours in OTHER_NAMES.items() if ours in fields}
+        scores[key] = {**others, **fields}
+    return {"sample": SampleRow(sample.sample, sample.sample_id), "scores": scores}
 
 
 def _matcher(action: Action, steps: Steps, scores: _Scores, checker: Checker) -> Matches | None:
@@ -131,12 +146,19 @@ def _rule(node: Any, steps: Steps, scores: _Scores, checker: Checker) -> Matches
     expression = node.get("expression")
     read = _score_read(expression) if isinstance(expression, str) else None
     if read is not None:
+        read = (read[0], _our_name(*read, scores))
         node = {**node, "expression": "field"}
     rule = checker.validated(Filter, node, steps, "the filter")
     if rule is None:
         return None
     if read is None:
-        return lambda row: rule.holds(row["sample"])
+        # every score that a longer expression names must be there as well
+        names = [_parts(match) for match in _SCORE.finditer(str(rule.expression))]
+        if not all(
+            _known((key, _our_name(key, name, scores)), (*steps, "expression"), scores, checker) for key, name in names
+        ):
+            return None
+        return lambda row: rule.holds(row["sample"], row["scores"])
     if not _known(read, (*steps, "expression"), scores, checker):
         return None
     scorer, name = read
@@ -155,8 +177,19 @@ def _score_read(expression: str) -> tuple[str, str] | None:
     found = _SCORE.fullmatch(inner)
     if found is None:
         return None
+    return _parts(found)
+
+
+def _parts(found: re.Match[str]) -> tuple[str, str]:
+    """The scorer and the field of a match."""
     scorer, name = (found[part] or found[f"{part}_q"] or found[f"{part}_d"] for part in ("scorer", "field"))
     return scorer, name
+
+
+def _our_name(scorer: str, name: str, scores: _Scores) -> str:
+    """Our name of a field that AI GO! calls otherwise; where the fields are unknown, both names work in the row."""
+    fields = scores.fields.get(scorer)
+    return OTHER_NAMES[name] if fields is not None and name not in fields and OTHER_NAMES.get(name) in fields else name
 
 
 def _known(read: tuple[str, str], steps: Steps, scores: _Scores, checker: Checker) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -55,6 +56,19 @@ class SolverOutput:
     @cached_property
     def trace(self) -> Trace:
         return _trace(*self._row)
+
+    @cached_property
+    def solver_outputs(self) -> Any:
+        """The outputs of a grouped solver, a list or by their names, each with `output`."""
+        try:
+            answers = json.loads(self.output)
+        except ValueError:
+            answers = None
+        if isinstance(answers, dict):
+            return {name: {"output": ReplyText(text)} for name, text in answers.items()}
+        if isinstance(answers, list):
+            return [{"output": ReplyText(text)} for text in answers]
+        raise AttributeError("solver_outputs")
 
 
 def _readable(item: Item) -> Item:

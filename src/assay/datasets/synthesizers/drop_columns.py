@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec, failed, unknown_columns
+from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec
 from assay.registry import BatchSynthesizerKind
 
 
@@ -19,19 +19,13 @@ class DropColumns(SynthesizerSpec):
 
 
 def drop_columns(settings: DropColumns, rows: Sequence[Row]) -> list[Made]:
-    """Each row with what is left of it; a column that is not there is a failure, for it was surely misspelt.
+    """Each row with what is left of it; a column that is not there need not be dropped.
 
     >>> drop_columns(DropColumns(type="drop_columns", columns=["b"]), [{"a": 1, "b": 2}])
     [[{'a': 1}]]
     """
-    return [_without(row, settings.columns) for row in rows]
-
-
-def _without(row: Row, columns: Sequence[str]) -> Made:
-    absent = unknown_columns(columns, row)
-    if absent:
-        return failed(f'there is no column "{absent[0]}" to drop; there is {", ".join(row) or "none"}')
-    return [{name: value for name, value in row.items() if name not in columns}]
+    dropped = frozenset(settings.columns)
+    return [[{name: value for name, value in row.items() if name not in dropped}] for row in rows]
 
 
 KIND = BatchSynthesizerKind(settings=DropColumns, synthesize=drop_columns)

@@ -29,6 +29,8 @@ class LlmSynthesizer(SynthesizerSpec):
     model_key: str
     system_prompt: Template | None = None
     user_prompt_template: Template
+    format_instructions: Template | None = None
+    file_ids_field: Any = None
     sample_properties: dict[str, Any] | list[Any] = Field(min_length=1)
     use_structured_outputs: bool = False
     sampling: SamplingSpec | None = None
@@ -37,6 +39,13 @@ class LlmSynthesizer(SynthesizerSpec):
     @classmethod
     def _readable(cls, given: dict[str, Any] | list[Any]) -> dict[str, Any] | list[Any]:
         properties_of(given)
+        return given
+
+    @field_validator("file_ids_field")
+    @classmethod
+    def _no_files(cls, given: Any) -> Any:
+        if given is not None:
+            raise ValueError("files cannot be sent to a model: read their text into a column (source type folder)")
         return given
 
     @property
@@ -101,8 +110,9 @@ def _request(settings: LlmSynthesizer, row: Row) -> Request:
     )
     variables = {"source": row}
     own = f"{render_text(settings.system_prompt, variables)}\n\n" if settings.system_prompt is not None else ""
+    form = "" if settings.format_instructions is None else f"\n\n{render_text(settings.format_instructions, variables)}"
     messages: tuple[Item, ...] = (
-        {"type": "message", "role": "system", "content": own + wording("write", properties=described)},
+        {"type": "message", "role": "system", "content": own + wording("write", properties=described) + form},
         {"type": "message", "role": "user", "content": render_text(settings.user_prompt_template, variables)},
     )
     return Request(

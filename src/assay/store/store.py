@@ -14,7 +14,7 @@ from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from assay.errors import SpecError, StoreError
+from assay.errors import RejectedValue, SpecError, StoreError
 from assay.store import schema
 from assay.store.sqlite_file import (
     APPLICATION_ID,
@@ -300,6 +300,10 @@ def _schema_transaction(path: Path) -> Iterator[Connection]:
         engine.dispose()
 
 
+_ABOUT_VALUES = {"DataError", "IntegrityError", "InterfaceError"}
+"""What drivers of the Python database API raise because of a value; trouble with the database is OperationalError."""
+
+
 @contextmanager
 def explained(location: str) -> Iterator[None]:
     """Turn a database error into a sentence; the one place that does."""
@@ -307,8 +311,15 @@ def explained(location: str) -> Iterator[None]:
         yield
     except SQLAlchemyError as error:
         cause = getattr(error, "orig", None) or error
+        if type(cause).__name__ in _ABOUT_VALUES:
+            raise RejectedValue(f"the store {location} rejects a value: {cause}") from error
         raise StoreError(f"the store {location} cannot be used: {cause}") from error
     except OSError as error:
         raise StoreError(f"the store {location} cannot be used: {error.strerror or error}") from error
+    except (OverflowError, UnicodeError) as error:
+        # what the driver says of integers beyond 64 bits and of halves of characters
+        raise RejectedValue(f"the store {location} rejects a value: {error}") from error
     except sqlite3.Error as error:
+        if type(error).__name__ in _ABOUT_VALUES:
+            raise RejectedValue(f"the store {location} rejects a value: {error}") from error
         raise StoreError(f"the store {location} cannot be used: {error}") from error

@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import time
+from pathlib import Path
 
 import pytest
 
@@ -44,16 +45,23 @@ TASK = {
     },
 }
 GENERATOR = {
-    "data_source": {"type": "local", "file_path": "data.jsonl"},
-    "synthesizers": [
-        {
-            "type": "llm",
-            "model_key": "stub",
-            "prompt": "{{ source.question }} [[reply: {{ source.answer }}]]",
-            "output_field": "reply",
-        }
-    ],
+    "key": "asking",
+    "display_name": "Asking",
+    "description": "Asks a model about every row",
+    "definition": {
+        "dataset": {"type": "dataset_samples", "key": "rows"},
+        "synthesizers": [
+            {
+                "type": "llm",
+                "model_key": "stub",
+                "user_prompt_template": '{{ source.question }} [[reply: {"samples": [{"made": "{{ source.answer }}"}]}]]',
+                "sample_properties": {"made": "an answer"},
+                "use_structured_outputs": True,
+            }
+        ],
+    },
 }
+SPECIFICATION = {"dataset_generator_key": "asking", "num_samples": N}
 EVALUATION = {
     "evaluation": {
         "key": "both",
@@ -73,7 +81,18 @@ COMMANDS = {
     "evaluation": (["run", "run.yaml", "--json"], 2 * N),
 }
 """Each command, and how many replies it pays for."""
-VOLATILE = {"run", "runs", "reused_from", "n_cached", "spending", "started_at", "finished_at", "cost_usd", "usage"}
+VOLATILE = {
+    "run",
+    "runs",
+    "reused_from",
+    "n_cached",
+    "spending",
+    "started_at",
+    "finished_at",
+    "cost_usd",
+    "usage",
+    "file",
+}
 
 
 @pytest.fixture
@@ -104,7 +123,13 @@ def prepared(project, loopback):
                 "scorers": [{"type": "contains", "substring": "A"}],
             },
         },
-        "made.yaml": {"key": "made", "display_name": "Made", "generator_specification": GENERATOR},
+        "made.yaml": {"key": "made", "display_name": "Made", "generator_specification": SPECIFICATION},
+        "asking.yaml": GENERATOR,
+        "rows.yaml": {
+            "key": "rows",
+            "display_name": "Rows",
+            "source": {"type": "local", "file_path": "data.jsonl"},
+        },
         "run.yaml": EVALUATION,
     }.items():
         project.write(name, json.dumps(document))
@@ -155,5 +180,7 @@ def test_a_killed_command_goes_on_where_it_was(prepared, loopback, name, tmp_pat
         finished = project.assay(*command)
         assert finished.code == 0, finished.err
         assert lasting(finished.json) == lasting(expected.json)
+        if name == "generate":
+            assert Path(finished.json["file"]).read_bytes() == Path(expected.json["file"]).read_bytes()
         assert calls <= loopback.stats()["arrived"] <= calls + IN_FLIGHT + ONE_GROUP
         shutil.rmtree(project.folder)

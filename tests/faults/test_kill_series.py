@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from tests.conftest import Project
 
 MOMENTS = int(os.environ.get("ASSAY_KILLS", "2"))
@@ -44,6 +43,7 @@ TASK = {
         "scorers": [EXACT],
     },
 }
+PROMPT = '{{ source.question }} [[reply: {"samples": [{"made": "{{ source.answer }}"}]}]]'
 GENERATOR = {
     "key": "asking",
     "display_name": "Asking",
@@ -54,7 +54,7 @@ GENERATOR = {
             {
                 "type": "llm",
                 "model_key": "stub",
-                "user_prompt_template": '{{ source.question }} [[reply: {"samples": [{"made": "{{ source.answer }}"}]}]]',
+                "user_prompt_template": PROMPT,
                 "sample_properties": {"made": "an answer"},
                 "use_structured_outputs": True,
             }

@@ -37,11 +37,11 @@ def run(project, *options):
 
 def test_the_matrix_stands_below_the_values(signals):
     lines = run(signals(ROWS)).out.splitlines()
-    places = [i for i, line in enumerate(lines) if "truth \\ predicted" in line]
-    assert len(places) == 2
+    places = [i for i, line in enumerate(lines) if "confusion matrix (rows: ground truth)" in line]
+    assert [lines[i].split(":")[0].strip() for i in places] == ["binary-classification", "multiclass-classification"]
     for i in places:
-        assert lines[i].split() == ["truth", "\\", "predicted", "buoy", "rock"]
-        assert [line.split() for line in lines[i + 1 : i + 3]] == [["buoy", "4", "2"], ["rock", "1", "3"]]
+        matrix = [["buoy", "rock"], ["buoy", "4", "2"], ["rock", "1", "3"]]
+        assert [line.split() for line in lines[i + 1 : i + 4]] == matrix
     assert max(map(len, lines)) <= 80
 
 
@@ -53,13 +53,25 @@ def test_json_holds_the_counts_and_the_names(signals):
 
 
 def test_many_classes_give_their_commonest_mistakes(signals):
-    pairs = [(f"vessel number {i}", f"vessel number {i}") for i in range(12)] + [
+    pairs = [(f"vessel number {i}", f"vessel number {i}") for i in range(30)] + [
         ("vessel number 1", "vessel number 2")
     ] * 3
     shown = run(signals([("buoy", "buoy"), ("rock", "rock"), *pairs])).out
-    told = "14 classes, most frequent mistakes: vessel number 1 taken for vessel number 2 3"
+    told = "32 classes; most frequent mistakes: vessel number 1 predicted as vessel number 2 (3)"
     assert told in " ".join(shown.split())
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_classes_with_long_names_are_numbered(signals):
+    names = [f"vessel of the harbour number {i}" for i in range(8)]
+    pairs = [(name, name) for name in names] + [(names[1], names[6])] * 3
+    lines = run(signals([("buoy", "buoy"), ("rock", "rock"), *pairs])).out.splitlines()
+    (title,) = [i for i, line in enumerate(lines) if "multiclass-classification: confusion matrix" in line]
+    assert lines[title + 1].split() == [str(number) for number in range(1, 11)]
+    (row,) = [line.split() for line in lines[title + 2 : title + 12] if line.split()[0] == "4"]
+    assert row[:7] == ["4", *names[1].split()]
+    assert row[7:] == ["0", "0", "0", "1", "0", "0", "0", "0", "3", "0"]
+    assert max(map(len, lines)) <= 80
 
 
 def test_markdown_has_the_matrix(signals):

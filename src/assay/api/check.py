@@ -11,7 +11,7 @@ from assay.datasets.open import first_rows
 from assay.errors import Problem, SpecError
 from assay.evaluation.specifications import inspect_steps, step_model_problems
 from assay.judging.rubric import rubric_in
-from assay.models.adapter import adapter_problems
+from assay.models.adapter import adapter_named, adapter_problems
 from assay.prepare.model_references import model_problems
 from assay.prepare.plan import Options, inspect_loaded, inspect_task
 from assay.prepare.recipes import collision_notes, materialized, recipe
@@ -136,7 +136,9 @@ def _problems_of(kind: FileKind, document: Document, known: Registry, reading: R
     """What is wrong with a file, or a part of one, that is checked by itself."""
     try:
         if kind == "model":
-            model_of(document)
+            adapter = getattr(model_of(document).config, "adapter", None)
+            if adapter is not None:
+                _check_adapter(adapter.key, document, reading)
         elif kind == "adapter":
             return adapter_problems(adapter_of(document))
         elif kind == "rubric":
@@ -149,3 +151,14 @@ def _problems_of(kind: FileKind, document: Document, known: Registry, reading: R
     except SpecError as error:
         return error.problems
     return ()
+
+
+def _check_adapter(key: str, document: Document, reading: Reading) -> None:
+    """A SpecError if a model names an adapter that does not exist, or one that cannot be used."""
+    try:
+        adapter_named(key, None, document.root, document.environment, definitions=reading.definitions)
+    except SpecError as error:
+        raise SpecError(
+            problem if problem.place else document.problem(problem.message, ("config", "adapter"), problem.suggestion)
+            for problem in error.problems
+        ) from None

@@ -318,9 +318,9 @@ def _repeated(
     found: list[Step] = []
     problems: list[Problem] = []
     for target in settings.inputs:
-        wrong = _unknown_input(target, run, steps)
+        wrong, meant = _unknown_input(target, run, steps)
         if wrong is not None:
-            problems.append(specification.problem(wrong, "inputs"))
+            problems.append(specification.problem(wrong, "inputs", suggestion=meant))
             continue
         found += [step for step in steps if target.task_specification_key in (None, step.key) and not step.repeats_of]
     several = len(found) > 1
@@ -346,14 +346,20 @@ def _repeated(
     return repeated, problems
 
 
-def _unknown_input(target: RepeatedInput, run: LoadedRun, steps: Sequence[Step]) -> str | None:
+def _unknown_input(
+    target: RepeatedInput, run: LoadedRun, steps: Sequence[Step]
+) -> tuple[str, str | None] | tuple[None, None]:
+    """What is wrong with a specification that is to be repeated, and the nearest right name."""
     assert run.evaluation is not None
-    if target.evaluation_key != run.evaluation.key:
-        return f'only this evaluation, "{run.evaluation.key}", can be repeated, not "{target.evaluation_key}"'
+    key = run.evaluation.key
+    if target.evaluation_key != key:
+        message = f'only this evaluation, "{key}", can be repeated, not "{target.evaluation_key}"'
+        return message, nearest(target.evaluation_key, [key])
     keys = [step.key for step in steps]
-    if target.task_specification_key not in (None, *keys):
-        return f'there is no specification "{target.task_specification_key}"; there is {listing(keys)}'
-    return None
+    if target.task_specification_key is not None and target.task_specification_key not in keys:
+        message = f'there is no specification "{target.task_specification_key}"; there is {listing(keys)}'
+        return message, nearest(target.task_specification_key, keys)
+    return None, None
 
 
 def _in_order(steps: Sequence[Step]) -> list[Step]:

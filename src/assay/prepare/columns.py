@@ -47,6 +47,29 @@ def column_problems(
                     yield problem_in(sources, message, text.place, nearest(name, there))
 
 
+def action_column_problems(loaded: LoadedTask, rows: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
+    """A problem for every rule of an action that reads a column which none of the rows has."""
+    if not rows or _has_postprocessor(loaded):
+        return
+    there = list(dict.fromkeys(name for row in rows for name in row))
+    for i, action in enumerate(loaded.task.definition.actions):
+        entries = action.filter if isinstance(action.filter, list) else [action.filter]
+        for entry in entries:
+            rule = {"expression": entry} if isinstance(entry, str) else entry if isinstance(entry, dict) else {}
+            expression = rule.get("expression")
+            # a rule that asks whether a column is there may name one that is not
+            if not isinstance(expression, str) or rule.get("op") in ("exists", "not_exists"):
+                continue
+            text = expression if "{{" in expression or "{%" in expression else f"{{{{ {expression} }}}}"
+            for use in columns_read(text):
+                if use.name not in there and use.name != "sample_id":
+                    message = (
+                        f'the action reads the column "{use.name}", which no sample has; there is {listing(there)}'
+                    )
+                    steps = ("definition", "actions", i, "filter")
+                    yield loaded.document.problem(message, steps, nearest(use.name, there))
+
+
 _OFFERED = ("sample", "solver_output", "trace", "messages", "model_output", "model_outputs", "input_prompt")
 _IN_CONVERSATIONS = (*_OFFERED, "loop_index")
 
@@ -77,7 +100,7 @@ def answer_problems(loaded: LoadedTask) -> Iterator[Problem]:
 
 def custom_output_problems(loaded: LoadedTask, model: str) -> Iterator[Problem]:
     """A problem for every scorer of a chat reply, where the model's output is of a kind of its own."""
-    return _no_reply_problems(loaded, f"the model {model} is of the task custom", "{{ solver_output.output }}")
+    return _no_reply_problems(loaded, f'the model "{model}" has task: custom', "{{ solver_output.output }}")
 
 
 def _no_reply_problems(loaded: LoadedTask, why: str, value: str) -> Iterator[Problem]:

@@ -13,6 +13,7 @@ from assay.datasets.open import Subsampling, fingerprint, first_rows
 from assay.errors import NotGenerated, Place, Problem, SpecError
 from assay.prepare.columns import (
     absent_problems,
+    action_column_problems,
     answer_problems,
     column_problems,
     custom_output_problems,
@@ -170,7 +171,11 @@ def inspect_loaded(
                 message = f"the dataset{'' if file is None else f' {file}'} has no samples"
                 message += " after its filters" if dataset.settings.filters else ""
                 problems.append(problem_in(loaded.document.sources, message, dataset.place))
-            problems += [*column_problems(loaded, rows), *trace_problems(loaded, rows)]
+            problems += [
+                *column_problems(loaded, rows),
+                *action_column_problems(loaded, rows),
+                *trace_problems(loaded, rows),
+            ]
     except SpecError as error:
         problems += error.problems
     return dataset, sorted(dict.fromkeys(problems), key=lambda problem: problem.place or Place(""))

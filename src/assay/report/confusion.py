@@ -14,6 +14,7 @@ from assay.text import shortened
 MOST_WIDTH = 76
 """Columns of a terminal that a matrix may take."""
 NAME_WIDTH = 14
+LABEL_WIDTH = 30
 MISTAKES = 5
 
 
@@ -33,7 +34,7 @@ class Confusion:
             if truth != predicted and n
         ]
         pairs.sort(key=lambda pair: -pair[0])
-        return [f"{truth} taken for {predicted} {n:,}" for n, truth, predicted in pairs[:MISTAKES]]
+        return [f"{truth} predicted as {predicted} ({n:,})" for n, truth, predicted in pairs[:MISTAKES]]
 
 
 def confusion_of(metric: MetricReport) -> Confusion | None:
@@ -51,21 +52,35 @@ def confusion_of(metric: MetricReport) -> Confusion | None:
 
 
 def confusion_lines(metric: MetricReport) -> Iterator[Table | Text]:
-    """The matrix of a metric for a terminal; the commonest mistakes where it has too many classes."""
+    """The matrix of a metric for a terminal; the commonest mistakes where it has too many classes.
+
+    Classes whose names are too wide for a column are numbered: the number stands before the name in its row.
+    """
     confusion = confusion_of(metric)
     if confusion is None:
         return
-    names = [shortened(name, NAME_WIDTH) for name in confusion.names]
-    corner = "truth \\ predicted"
-    columns = [max(len(name), *(len(f"{row[i]:,}") for row in confusion.counts)) + 2 for i, name in enumerate(names)]
-    if 2 + len(corner) + 2 + sum(columns) > MOST_WIDTH:
-        mistakes = "; ".join(confusion.mistakes()) or "no mistakes"
-        yield Text(f"  {len(names)} classes, most frequent mistakes: {mistakes}", style="dim")
+    rows = [shortened(name, NAME_WIDTH) for name in confusion.names]
+    heads = rows
+    if _width(rows, heads, confusion) > MOST_WIDTH:
+        digits = len(str(len(confusion.names)))
+        heads = [str(number) for number in range(1, len(confusion.names) + 1)]
+        labels = [shortened(name, LABEL_WIDTH) for name in confusion.names]
+        rows = [f"{head:>{digits}} {label}" for head, label in zip(heads, labels, strict=True)]
+    if _width(rows, heads, confusion) > MOST_WIDTH:
+        mistakes = "; ".join(confusion.mistakes()) or "none"
+        yield Text(f"  {metric.key}: {len(rows)} classes; most frequent mistakes: {mistakes}", style="dim")
         return
+    yield Text(f"  {metric.key}: confusion matrix (rows: ground truth)", style="dim")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column(f"  {corner}", no_wrap=True)
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
-    for name, row in zip(names, confusion.counts, strict=True):
-        table.add_row(Text(f"  {name}"), *(f"{n:,}" for n in row))
+    table.add_column("", no_wrap=True)
+    for head in heads:
+        table.add_column(head, justify="right", no_wrap=True)
+    for name, counts in zip(rows, confusion.counts, strict=True):
+        table.add_row(Text(f"  {name}"), *(f"{n:,}" for n in counts))
     yield table
+
+
+def _width(rows: list[str], heads: list[str], confusion: Confusion) -> int:
+    """The columns of a terminal that a matrix with these names takes."""
+    columns = [max(len(head), *(len(f"{row[i]:,}") for row in confusion.counts)) + 2 for i, head in enumerate(heads)]
+    return 2 + max(map(len, rows), default=0) + 2 + sum(columns)

@@ -78,7 +78,7 @@ def _matrices(report: RunReport) -> Iterator[str]:
             if confusion is None:
                 continue
             address = plain(f"{scorer.key}/{metric.key}")
-            yield f"\nConfusion matrix of {address} (rows: truth, columns: prediction)\n"
+            yield f"\nConfusion matrix of {address} (ground truth in rows, predictions in columns)\n"
             if len(confusion.names) > CLASSES_SHOWN:
                 mistakes = plain("; ".join(confusion.mistakes()) or "none")
                 yield f"{len(confusion.names)} classes; most frequent mistakes: {mistakes}"

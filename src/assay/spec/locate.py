@@ -139,6 +139,10 @@ def _fault(node: Any, error: Mapping[str, Any]) -> Fault:
         if _has(value, part):
             value = value[part]
             steps.append(part)
+    if error["type"] == "union_tag_invalid" and isinstance(value, dict) and "type" in value:
+        # the mapping is wrong in nothing but its type: the error is that of a choice among the types
+        choice = {"type": "literal_error", "loc": error["loc"], "ctx": {"expected": error["ctx"]["expected_tags"]}}
+        return Fault((*steps, "type"), value["type"], {**choice, "input": value["type"]})
     return Fault(tuple(steps), value, error)
 
 

@@ -31,9 +31,9 @@ class LoadedSpecification:
     document: Document
     steps: Steps
 
-    def problem(self, message: str, *field: str) -> Problem:
+    def problem(self, message: str, *field: str, suggestion: str | None = None) -> Problem:
         """A problem with one of its fields."""
-        return self.document.problem(message, (*self.steps, *field))
+        return self.document.problem(message, (*self.steps, *field), suggestion)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ def load_run(
     if inside is not None:
         own = Checker(inside)
         evaluation, specifications, open_notes = _evaluation(inside, {**run.config, **(config or {})}, own, strict)
-        checker.problems += own.problems
+        checker.problems += [_in_run_file(problem, document, run.config) for problem in own.problems]
         notes += open_notes
     return LoadedRun(
         document=document,
@@ -98,6 +98,14 @@ def load_run(
     )
 
 
+def _in_run_file(problem: Problem, document: Document, config: Mapping[str, Any]) -> Problem:
+    """A problem with a parameter at the line of the run file that sets it."""
+    name = next((key for key in config if f'has no config parameter "{key}"' in problem.message), None)
+    if problem.place is not None or name is None:
+        return problem
+    return document.problem(problem.message, ("config", name), problem.suggestion, key=True)
+
+
 def _definitions(document: Document, checker: Checker) -> Definitions:
     """What the lists of a run file define, by kind and key."""
     documents: dict[tuple[FileKind, str], Document] = {}
@@ -106,7 +114,8 @@ def _definitions(document: Document, checker: Checker) -> Definitions:
     for section, kind in SECTIONS.items():
         listed = data.get(section)
         for i, entry in enumerate(listed if isinstance(listed, list) else []):
-            if not isinstance(entry, dict):
+            # a `$ref` that could not be read is told already
+            if not isinstance(entry, dict) and not (entry is None and document.problems):
                 checker.report(f"expected a {kind}, got {described(entry)}", (section, i))
     for kind, steps, entry in entries(document):
         if kind == "model" and PROVIDER in entry:

@@ -7,12 +7,14 @@ from typing import Any
 
 from assay.errors import Problem
 from assay.registry import Registry
+from assay.spec.code import codes_in
 from assay.spec.config import resolve_config, substitute
 from assay.spec.document import Document, Steps
 from assay.spec.environment import with_environment
 from assay.spec.generator import GeneratorFile, LoadedGenerator, LoadedSynthesizer
 from assay.spec.locate import Checker
 from assay.spec.messages import described
+from assay.spec.source import problem_in
 from assay.spec.task_parts import kind_named
 
 
@@ -53,6 +55,11 @@ def _synthesizers(
             continue
         kind = kind_named(registry.synthesizers, node, (*steps, i), checker)
         settings = kind and checker.validated(kind.settings, node, (*steps, i), kind.name)
+        checker.problems += [
+            problem_in(checker.document.sources, problem.message, problem.place, problem.suggestion)
+            for code in codes_in(settings)
+            for problem in code.problems()
+        ]
         if kind is not None and settings is not None:
             found.append(LoadedSynthesizer(kind=kind, settings=settings))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Exports are opened by spreadsheets and other programs: what a model wrote must not become a formula or a row there."""
+"""Spreadsheets open exports: what a model wrote must not become a formula or a row there."""
 
 import csv
 import json

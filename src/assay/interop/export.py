@@ -20,7 +20,7 @@ from assay.store.runs import RunRecord
 from assay.store.store import Store
 from assay.summary.actions import marked
 
-FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # noqa: RUF001 - some take the full-width signs too
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 _IN_FRONT = " \t\r\n\v\f\x00\xa0\ufeff"
 PARQUET_ROWS = 10_000
 PROVENANCE = b"assay.provenance"

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from assay.store.migrate import Migration
 
 
+OPENED: dict[Path, None] = {}
+"""The stores that this process has opened, to be examined when a command fails for no other reason."""
 _NEW: set[Path] = set()
 """The stores that this process created together with their folders."""
 
@@ -138,6 +140,7 @@ def open_store(location: str, *, create: bool = True) -> Store:
                 print(migration_words(path, migration), file=sys.stderr)
         engine = create_engine(URL.create("sqlite", database=str(path)))
         event.listen(engine, "connect", _configure_sqlite)
+    OPENED[path] = None
     return Store(engine, location)
 
 
@@ -161,6 +164,7 @@ def open_for_reading(location: str) -> Store:
         query = {**reading_query(path), "uri": "true"}
         engine = create_engine(URL.create("sqlite", database=path.as_uri(), query=query))
         event.listen(engine, "connect", _configure_reading)
+    OPENED[path] = None
     return Store(engine, location, reads=path)
 
 

@@ -20,6 +20,18 @@ _JSON = {
 """The columns that hold JSON, with the type that each has where it is not null."""
 
 
+_ODD = {
+    "a run without a task": "SELECT count(*) FROM runs WHERE coalesce(json_type(spec, '$.task'), json_type(spec, '$.definition')) IS NULL",
+    "a summary without the number of samples": "SELECT count(*) FROM runs WHERE summary IS NOT NULL "
+    "AND (json_type(summary, '$.n_samples') IS NOT 'integer' OR json_type(summary, '$.scorers') IS NOT 'array')",
+    "a metric without values": "SELECT count(*) FROM metrics WHERE json_type(document, '$.values') IS NOT 'object'",
+    "a run without a time": "SELECT count(*) FROM runs WHERE started_at NOT LIKE '____-__-__T__:__%'",
+    "a run of unknown status": "SELECT count(*) FROM runs "
+    "WHERE status NOT IN ('running', 'completed', 'partial', 'failed', 'interrupted')",
+}
+"""Rows that no assay writes, each with a query that counts them."""
+
+
 def damage_of(path: Path) -> str | None:
     """Say what is wrong with the file of a store, None when it is whole; the file is only read."""
     try:
@@ -41,6 +53,10 @@ def damage_of(path: Path) -> str | None:
                     (n,) = connection.execute(odd).fetchone()
                     if n:
                         return f"{name}.{column} is not a JSON {kind} in {n:,} of its rows"
+            for what, query in _ODD.items():
+                (n,) = connection.execute(query).fetchone()
+                if n:
+                    return f"it holds {what} ({n:,} rows)"
     except (sqlite3.Error, OSError) as error:
         return str(error)
     return None

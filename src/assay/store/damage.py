@@ -21,7 +21,8 @@ _JSON = {
 
 
 _ODD = {
-    "a run without a task": "SELECT count(*) FROM runs WHERE coalesce(json_type(spec, '$.task'), json_type(spec, '$.definition')) IS NULL",
+    "a run without a task": "SELECT count(*) FROM runs "
+    "WHERE coalesce(json_type(spec, '$.task'), json_type(spec, '$.definition')) IS NULL",
     "a summary without the number of samples": "SELECT count(*) FROM runs WHERE summary IS NOT NULL "
     "AND (json_type(summary, '$.n_samples') IS NOT 'integer' OR json_type(summary, '$.scorers') IS NOT 'array')",
     "a metric without values": "SELECT count(*) FROM metrics WHERE json_type(document, '$.values') IS NOT 'object'",

@@ -202,6 +202,10 @@ def _report_crash(error: Exception) -> None:
 
     from assay.cli.options import shown
 
+    damage = _damaged_store()
+    if damage is not None and not os.environ.get(TRACEBACK_VARIABLE):
+        click.echo(shown(damage), err=True)
+        return
     if os.environ.get(TRACEBACK_VARIABLE):
         traceback.print_exception(error)
     frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -212,6 +216,15 @@ def _report_crash(error: Exception) -> None:
         f"Set {TRACEBACK_VARIABLE}=1 to see the traceback, and please report it.",
         err=True,
     )
+
+
+def _damaged_store() -> str | None:
+    """Say which of the stores that this command opened is damaged, and how."""
+    if "assay.store.store" not in sys.modules:
+        return None
+    from assay.api.stored import store_damage
+
+    return store_damage()
 
 
 def _tidy_up() -> None:

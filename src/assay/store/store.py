@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from assay.store.migrate import Migration
 
 
+OPENED: dict[Path, None] = {}
+"""The stores that this process has opened, to be examined when a command fails for no other reason."""
+LONGEST_NAME, LONGEST_PATH = 255, 4_000
+"""In bytes, as Linux and macOS have them; a little less for the whole path, which the same suffixes make longer."""
 _NEW: set[Path] = set()
 """The stores that this process created together with their folders."""
 
@@ -138,6 +143,7 @@ def open_store(location: str, *, create: bool = True) -> Store:
                 print(migration_words(path, migration), file=sys.stderr)
         engine = create_engine(URL.create("sqlite", database=str(path)))
         event.listen(engine, "connect", _configure_sqlite)
+    OPENED[path] = None
     return Store(engine, location)
 
 
@@ -161,6 +167,7 @@ def open_for_reading(location: str) -> Store:
         query = {**reading_query(path), "uri": "true"}
         engine = create_engine(URL.create("sqlite", database=path.as_uri(), query=query))
         event.listen(engine, "connect", _configure_reading)
+    OPENED[path] = None
     return Store(engine, location, reads=path)
 
 
@@ -223,7 +230,7 @@ def migration_words(path: Path, migration: Migration) -> str:
 def store_path(location: str) -> Path:
     """Return the file of a store from a path or a `sqlite:///` URL."""
     if "://" not in location:
-        return Path(location).resolve()
+        return _usable(Path(location))
     try:
         url = make_url(location)
         database = url.database if url.get_backend_name() == "sqlite" and not url.query else None
@@ -233,7 +240,16 @@ def store_path(location: str) -> Path:
         # what follows the scheme may hold a password
         kind = location.partition("://")[0]
         raise SpecError(f"{kind}://... is not a store that this version can open: give the path of a file")
-    return Path(database).resolve()
+    return _usable(Path(database))
+
+
+def _usable(path: Path) -> Path:
+    """The absolute path, unless it is longer than file systems allow."""
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() fails on a path that is too long
+    # SQLite and our lock put up to five characters behind the name
+    if any(len(os.fsencode(part)) > LONGEST_NAME - 5 for part in path.parts) or len(os.fsencode(path)) > LONGEST_PATH:
+        raise SpecError(f"the path of the store is too long: {str(path)[:60]}...; give a shorter --store")
+    return path.resolve()
 
 
 def existing_version(path: Path) -> str:

@@ -12,6 +12,7 @@ from assay.spec.document import Steps
 from assay.spec.walk import changed, relocated
 
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+_SECRET = re.compile("KEY|TOKEN|SECRET|PASSWORD", re.IGNORECASE)
 _LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*?)\s*")
 
 
@@ -23,6 +24,15 @@ def variable_of(text: str) -> str | None:
     """
     found = _VARIABLE.fullmatch(text)
     return None if found is None else found[1] or found[2]
+
+
+def looks_secret(name: str) -> bool:
+    """Whether the name of a variable says that its value is a secret.
+
+    >>> looks_secret("OPENAI_API_KEY"), looks_secret("TONE")
+    (True, False)
+    """
+    return _SECRET.search(name) is not None
 
 
 class Environment(dict[str, str]):

@@ -137,6 +137,7 @@ class RunFile(Settings):
     """A run file; everything it defines is checked entry by entry elsewhere."""
 
     secrets: dict[str, str] = Field(default_factory=dict, repr=False)
+    env: list[str] = Field(default_factory=list)
     model_adapters: list[Any] = Field(default_factory=list)
     models: list[Any] = Field(default_factory=list)
     dataset_generators: list[Any] = Field(default_factory=list)

@@ -78,6 +78,7 @@ class GeneratorFile(Settings):
     long_description: str | None = None
     config_spec: list[Any] = Field(default_factory=list)
     secrets: dict[str, str] = Field(default_factory=dict, repr=False)
+    env: list[str] = Field(default_factory=list)
     definition: GeneratorDefinition
 
 

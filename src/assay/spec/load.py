@@ -12,10 +12,11 @@ from yaml.constructor import SafeConstructor
 from assay.errors import Place, Problem, SpecError
 from assay.spec.data_scalars import changed_text, is_text_in_data
 from assay.spec.document import Document, Spot, Steps
-from assay.spec.environment import Environment, environment_of, unset_variable, variable_of
+from assay.spec.environment import Environment, environment_of, looks_secret, unset_variable, variable_of
 from assay.spec.fields import Located
 from assay.spec.include import Inclusion
 from assay.spec.kind import kind_of
+from assay.spec.nearest import nearest
 from assay.spec.nodes import MOST_DEPTH, MOST_NODES, Node, parse
 from assay.spec.placeholder import PLACEHOLDER
 from assay.spec.project import project_folder
@@ -299,6 +300,27 @@ class _Reader:
                     continue
                 message = unset_variable(name, environment, self.source.path)
                 (self.problems if strict else self.notes).append(self._at(message, self.positions[steps].value))
+            elif name is not None:
+                self._check_exposed(name, data, steps)
+
+    def _check_exposed(self, name: str, data: Any, steps: Steps) -> None:
+        """A variable in what models are told and runs keep is noted; one that looks secret needs to be declared."""
+        owner = _owner_of_prompts(data, steps)
+        if owner is None:
+            return
+        declared = [*_names(data.get("env")), *_names(owner.get("env"))]
+        place = self.positions[steps].value
+        if name in declared:
+            return
+        if looks_secret(name):
+            message = (
+                f"the environment variable {name} looks like a secret, and its value would be sent to models and "
+                f"stored here; if that is intended, declare it in this file: `env: [{name}]`"
+            )
+            self.problems.append(self._at(message, place, nearest(name, declared)))
+        else:
+            message = f"the value of the environment variable {name} is used here: it may be sent to models and stored"
+            self.notes.append(self._at(message, place))
 
     def _problem(self, message: str, node: Node, suggestion: str | None = None) -> Problem:
         return self._at(message, node.place, suggestion)
@@ -333,6 +355,23 @@ def _steps_of(value: Any, steps: Steps) -> Iterator[Steps]:
     for step, part in inside:
         yield (*steps, step)
         yield from _steps_of(part, (*steps, step))
+
+
+def _owner_of_prompts(data: Any, steps: Steps) -> Mapping[str, Any] | None:
+    """The task or generator whose prompts, templates or settings hold the value; None for a value of any other kind.
+
+    Where rows come from is no prompt: addresses and paths of sources may be variables.
+    """
+    owner, inside = data, steps
+    if kind_of(data) == "run" and len(steps) > 2 and steps[0] in ("tasks", "dataset_generators"):
+        owner, inside = data[steps[0]][steps[1]], steps[2:]
+    if not isinstance(owner, dict) or inside[:1] != ("definition",) or inside[1:2] == ("dataset",):
+        return None
+    return owner if kind_of(owner) in ("task", "dataset generator") else None
+
+
+def _names(declared: Any) -> list[str]:
+    return [str(name) for name in declared if isinstance(name, str)] if isinstance(declared, list) else []
 
 
 def _located(node: Node) -> Located:

@@ -82,6 +82,7 @@ class Task(Settings):
     tags: list[Any] = Field(default_factory=list)
     tasks: list[Literal["chat_completion", "embeddings", "custom"]] = Field(default_factory=list)
     config_spec: list[Any] = Field(default_factory=list)
+    env: list[str] = Field(default_factory=list)
     definition: Definition
 
 

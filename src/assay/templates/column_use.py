@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from jinja2 import nodes
 
+from assay.templates.codegen import undeclared
 from assay.templates.environment import environment
 
 _METHODS = frozenset({"items", "keys", "values", "get"})
@@ -30,8 +31,6 @@ def surely_read(source: str) -> Iterator[tuple[str, int]]:
 
 def names_used(source: str) -> set[str]:
     """The variables that the template expects from outside, without those it may do without."""
-    from jinja2 import meta
-
     tree = environment().parse(source)
     optional = {
         name.name
@@ -39,7 +38,7 @@ def names_used(source: str) -> set[str]:
         if test.name in ("defined", "undefined")
         for name in test.find_all(nodes.Name)
     }
-    return meta.find_undeclared_variables(tree) - set(environment().globals) - optional
+    return undeclared(tree) - set(environment().globals) - optional
 
 
 def _optional(tree: nodes.Template) -> Iterator[str]:

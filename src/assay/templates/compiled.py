@@ -9,12 +9,14 @@ from functools import lru_cache
 from typing import Any
 
 from jinja2 import Template as JinjaTemplate
-from jinja2 import meta, nodes
-from jinja2.exceptions import TemplateSyntaxError, UndefinedError
+from jinja2 import nodes
+from jinja2.exceptions import TemplateRuntimeError, TemplateSyntaxError, UndefinedError
 from jinja2.runtime import Undefined
 
 from assay.errors import TemplateFailure
 from assay.spec.nearest import listing, nearest
+from assay.templates.budget import MOST_SECONDS, TimeUp, budget, printable_size
+from assay.templates.codegen import undeclared, with_counted_loops
 from assay.templates.environment import MissingFieldError, environment
 from assay.templates.messages import MOST_TEXT, failure_at, too_long
 
@@ -34,15 +36,23 @@ class Compiled:
         """The value of a template that is one expression, else its text."""
         given = {name: variables[name] for name in self.names if name in variables}
         context = self.jinja.new_context(given)
-        pieces = self.jinja.root_render_func(context)
-        if not self.is_expression:
-            return _joined(pieces)
-        for _ in pieces:
-            pass
-        value = context.vars[_RESULT]
-        if isinstance(value, Undefined):
-            value._fail_with_undefined_error()
-        return value
+        try:
+            with budget():
+                pieces = self.jinja.root_render_func(context)
+                if not self.is_expression:
+                    return _joined(pieces)
+                for _ in pieces:
+                    pass
+                value = context.vars[_RESULT]
+                if isinstance(value, Undefined):
+                    value._fail_with_undefined_error()
+                if not isinstance(value, str):
+                    # a list that holds another one many times would be written out later
+                    printable_size(value)
+                return value
+        except TimeUp:
+            budget().abandon()
+            raise TemplateRuntimeError(f"the template takes more than {MOST_SECONDS:g} seconds") from None
 
 
 def _joined(pieces: Any) -> str:
@@ -70,7 +80,8 @@ def compiled(source: str) -> Compiled:
     """The template made ready; a Jinja error when it cannot be read."""
     made = environment()
     tree = made.parse(source)
-    names = frozenset(meta.find_undeclared_variables(tree))
+    names = frozenset(undeclared(tree))
+    tree = with_counted_loops(tree)
     expression = one_expression(tree)
     if expression is not None:
         keep = nodes.Assign(nodes.Name(_RESULT, "store"), expression, lineno=expression.lineno)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sized
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -11,16 +11,32 @@ from jinja2.exceptions import SecurityError, TemplateRuntimeError, UndefinedErro
 from jinja2.runtime import StrictUndefined, Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from assay.templates.budget import budget, printable_size
+from assay.templates.codegen import Generator
+from assay.templates.limits import check_method, check_operator, limited, refuse
 from assay.templates.messages import MOST_TEXT, missing_text
 from assay.templates.variables import SampleRow
 
-_MOST_BITS = 1_000_000
-_PADDING = frozenset({"ljust", "rjust", "center", "zfill", "expandtabs"})
+_MOST_INDENT = 16
+_OWNERS = (str, bytes, int)
+_PLAIN = frozenset({int, float, bool, type(None)})
+_MOST_PATTERN = 10_000
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
     """Plain JSON: nothing escaped for HTML, other alphabets kept."""
-    return json.dumps(value, ensure_ascii=False, indent=indent)
+    if indent is None:
+        return json.dumps(value, ensure_ascii=False)
+    if indent > _MOST_INDENT:
+        raise SecurityError(f"tojson indents by at most {_MOST_INDENT}")
+    # deep values indent far more than they hold: the text is counted as it grows
+    pieces, size = [], 0
+    for piece in json.JSONEncoder(ensure_ascii=False, indent=indent).iterencode(value):
+        size += len(piece)
+        if size > MOST_TEXT:
+            raise refuse("tojson")
+        pieces.append(piece)
+    return "".join(pieces)
 
 
 def json_escape(value: Any) -> str:
@@ -43,7 +59,16 @@ def zipped(first: Any, *others: Any) -> list[tuple[Any, ...]]:
 
 def regex_replace(value: Any, pattern: str, replacement: str = "", ignorecase: bool = False, count: int = 0) -> str:
     """Every match replaced (`\\1` is a group), in time linear in the text."""
-    return str(_pattern(pattern, ignorecase).sub(replacement, str(value), count))
+    printable_size(value)
+    if len(pattern) > _MOST_PATTERN:
+        raise SecurityError(f"a pattern has at most {_MOST_PATTERN:,} characters")
+    text, matcher = str(value), _pattern(pattern, ignorecase)
+    groups = replacement.count("\\")
+    if (len(text) + 1) * (len(replacement) + groups) > MOST_TEXT:
+        matches = sum(1 for _ in matcher.finditer(text))
+        if len(text) * (1 + groups) + matches * len(replacement) > MOST_TEXT:
+            raise refuse("regex_replace")
+    return str(matcher.sub(replacement, text, count))
 
 
 @lru_cache(maxsize=256)
@@ -56,36 +81,17 @@ def _pattern(pattern: str, ignorecase: bool) -> Any:
     return re2.compile(pattern, options)
 
 
-def _bounded(operator: str, left: Any, right: Any) -> bool:
-    """Whether `*` or `**` gives something of a reasonable size."""
-    if operator == "**":
-        ints = isinstance(left, int) and isinstance(right, int)
-        return not ints or right < 0 or left.bit_length() * right <= _MOST_BITS
-    for many, times in ((left, right), (right, left)):
-        if isinstance(many, Sized) and isinstance(times, int):
-            return len(many) * times <= MOST_TEXT
-    return True
-
-
-def _bounded_width(*arguments: Any) -> None:
-    if any(isinstance(width, int) and width > MOST_TEXT for width in arguments):
-        raise ValueError(f"a width of more than {MOST_TEXT:,}")
-
-
-def _padding(original: Callable[..., str]) -> Callable[..., str]:
-    """A filter that pads, within reason."""
-
-    def padded(value: Any, *arguments: Any, **named: Any) -> str:
-        _bounded_width(*arguments, *named.values())
-        return original(value, *arguments, **named)
-
-    return padded
-
-
 def _printable(value: Any) -> Any:
     """A function is never what a template meant to print."""
+    kind = type(value)
+    if kind is str:
+        budget().charge(len(value))
+        return value
+    if kind in _PLAIN:
+        return value
     if callable(value) and not isinstance(value, Undefined):
         raise TemplateRuntimeError(f"{getattr(value, '__name__', 'this')} is a function: call it with ()")
+    budget().charge(printable_size(value))
     return value
 
 
@@ -96,7 +102,8 @@ class MissingFieldError(UndefinedError):
 class Sandbox(ImmutableSandboxedEnvironment):
     """Keys of mappings come before their methods; sizes are bounded."""
 
-    intercepted_binops = frozenset({"*", "**"})
+    code_generator_class = Generator
+    intercepted_binops = frozenset({"*", "**", "+", "%"})
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         if not isinstance(obj, Mapping):
@@ -122,14 +129,43 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self.undefined(hint=hint, obj=obj, name=str(name), exc=MissingFieldError)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
-        if not _bounded(operator, left, right):
-            raise SecurityError(f"{operator} would give more than {MOST_TEXT:,} characters or digits")
-        return super().call_binop(context, operator, left, right)
+        check_operator(operator, left, right)
+        return self.binop_table[operator](left, right)
 
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if getattr(obj, "__name__", "") in _PADDING and isinstance(getattr(obj, "__self__", None), str):
-            _bounded_width(*args, *kwargs.values())
-        return super().call(context, obj, *args, **kwargs)
+        own = budget()
+        own.step()
+        # the sandbox wraps the method `format`; the text is that of the method inside
+        method = getattr(obj, "__wrapped__", obj)
+        owner = getattr(method, "__self__", None)
+        if isinstance(owner, _OWNERS):
+            args = check_method(getattr(method, "__name__", ""), owner, args, kwargs)
+        return own.charge_result(super().call(context, obj, *args, **kwargs))
+
+    def joined(self, parts: tuple[Any, ...]) -> str:
+        """The text of `a ~ b ~ c`."""
+        size = sum([len(part) if type(part) is str else printable_size(part) for part in parts])
+        if size > MOST_TEXT:
+            raise refuse("~")
+        budget().charge(size)
+        return "".join(map(str, parts))
+
+    def sliced(self, value: Any, part: slice) -> Any:
+        """The value of `a[b:c]`."""
+        return budget().charge_result(value[part])
+
+    def looped(self, values: Any) -> Any:
+        """What a loop goes through; counted before it begins where its length is known."""
+        if hasattr(values, "__len__"):
+            budget().step(len(values))
+            return values
+        return _ticking(values)
+
+
+def _ticking(values: Any) -> Iterator[Any]:
+    for value in values:
+        budget().step()
+        yield value
 
 
 @cache
@@ -141,6 +177,7 @@ def environment() -> Sandbox:
         autoescape=False,
         keep_trailing_newline=False,
         finalize=_printable,
+        optimized=False,
     )
     made.filters |= {
         "fromjson": json.loads,
@@ -150,8 +187,8 @@ def environment() -> Sandbox:
         "merge": merge,
         "regex_replace": regex_replace,
     }
-    made.filters |= {name: _padding(made.filters[name]) for name in ("center", "indent")}
     # The same file and seed must give the same bytes: nothing in a template draws at random.
     del made.filters["random"]
     del made.globals["lipsum"]
+    made.filters |= {name: limited(name, original) for name, original in made.filters.items()}
     return made

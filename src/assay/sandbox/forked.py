@@ -1,4 +1,4 @@
-"""A call in a process of its own, as the parent sees it: forked from the server of its snippet, ended after the call."""
+"""A call in a process of its own, as the parent sees it: forked from a server, ended after the call."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from assay.sandbox.worker import STATUS_BYTES
 ANSWER_S = 10.0
 """A server does nothing but fork and wait; one that is silent for so long is lost."""
 MOST_ENDED = 100
+_STILL_ENDING = 4
 _MOST_ANSWER = 1 << 16
 
 
@@ -34,7 +35,8 @@ class Server:
         with theirs:
             try:
                 with self._lock:
-                    reap, self._ended = self._ended, []
+                    # those killed last may not be gone yet: waiting for them would hold up this fork
+                    reap, self._ended = self._ended[:-_STILL_ENDING], self._ended[-_STILL_ENDING:]
                     answer = self._asked({"reap": reap}, theirs)
                 pid = int(answer["pid"])
                 # signals go to children of this server and to nobody else, whatever the server answers

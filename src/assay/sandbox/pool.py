@@ -23,6 +23,8 @@ from assay.sandbox.program import CallFailed, Program, Result
 
 SLICE_ROWS = 500
 SLICE_BYTES = 4_000_000
+FORKED_ROWS = 20
+"""Rows that a thread takes at a time where each row has a process: starting one takes longer than asking for more."""
 MOST_WIDE = 4
 PATIENCE_S = 0.2
 """A second worker joins when a batch takes longer than this: starting one costs half as much."""
@@ -88,7 +90,9 @@ class Sandbox:
     def map(self, program: Program, rows: Sequence[Any]) -> list[Result]:
         """One call a row; a row that fails, crashes or hangs fails alone."""
         results: list[Result] = [CallFailed("not run")] * len(rows)
-        waiting = deque(range(0, len(rows), SLICE_ROWS))
+        # two processes at a time from the start: one is forked while the other one runs
+        step, patience_s = (FORKED_ROWS, 0.0) if program.isolation == "process" else (SLICE_ROWS, PATIENCE_S)
+        waiting = deque(range(0, len(rows), step))
 
         def work() -> None:
             while True:
@@ -96,13 +100,13 @@ class Sandbox:
                     start = waiting.popleft()
                 except IndexError:
                     return
-                some = [_encoded(row) for row in rows[start : start + SLICE_ROWS]]
+                some = [_encoded(row) for row in rows[start : start + step]]
                 results[start : start + len(some)] = self._slice(program, some, most_s=self._limits.call_s)
 
         over = threading.Event()
 
         def help_out() -> None:
-            if not over.wait(PATIENCE_S):
+            if not over.wait(patience_s):
                 work()
 
         wide = min(self._width, len(waiting)) - 1

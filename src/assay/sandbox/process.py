@@ -114,29 +114,33 @@ class Channel:
 
     def _pump(self, rest: memoryview, received: Callable[[Any], _Answer], most_s: float) -> Any:
         """Write and read as the pipes allow; the time is ours, and starts anew only with results that were accepted."""
-        poller = select.poll()
-        poller.register(self.origin, select.POLLIN)
-        writing = _watch_writing(poller, self, bool(rest))
         until = time.monotonic() + most_s + GRACE_S
         while True:
-            for descriptor, events in poller.poll(TICK_MS):
-                if descriptor == self.to and events & select.POLLOUT:
-                    rest = self.write(rest)
-                    writing = _watch_writing(poller, self, bool(rest))
-                if descriptor != self.origin or not events & ~select.POLLOUT:
-                    continue
-                for message in self.read():
-                    answer = received(message)
-                    if answer.last:
-                        return message
-                    if answer.progress:
-                        until = time.monotonic() + most_s + GRACE_S
-                    if answer.reply:
-                        rest = memoryview(bytes(rest) + framed(answer.reply))
-                        if not writing:
-                            writing = _watch_writing(poller, self, True)
+            readable, writable = self._ready(bool(rest))
+            if writable:
+                rest = self.write(rest)
+            for message in self.read() if readable else ():
+                answer = received(message)
+                if answer.last:
+                    return message
+                if answer.progress:
+                    until = time.monotonic() + most_s + GRACE_S
+                if answer.reply:
+                    rest = memoryview(bytes(rest) + framed(answer.reply))
             if time.monotonic() > until:
                 raise FrameError(f"took longer than {most_s:g} s")
+
+    def _ready(self, writing: bool) -> tuple[bool, bool]:
+        """Wait a moment until there is something to read or, where something is to be written, room for it."""
+        poller = select.poll()
+        poller.register(self.origin, select.POLLIN)
+        if writing:
+            # one socket may be both ends, and registering it again replaces what is waited for
+            poller.register(self.to, select.POLLOUT | (select.POLLIN if self.to == self.origin else 0))
+        events = dict(poller.poll(TICK_MS))
+        return bool(events.get(self.origin, 0) & ~select.POLLOUT), writing and bool(
+            events.get(self.to, 0) & ~select.POLLIN
+        )
 
     def write(self, rest: memoryview) -> memoryview:
         """Send as much as the pipe takes; gives what is left. A FrameError when nobody reads."""
@@ -174,17 +178,6 @@ class Channel:
     def end(self) -> None:
         """End the process and everything in it."""
         raise NotImplementedError
-
-
-def _watch_writing(poller: select.poll, channel: Channel, wanted: bool) -> bool:
-    """Have the poller say when the channel can be written to, or no longer; one socket may be both ends."""
-    if channel.to == channel.origin:
-        poller.register(channel.to, select.POLLIN | (select.POLLOUT if wanted else 0))
-    elif wanted:
-        poller.register(channel.to, select.POLLOUT)
-    else:
-        poller.unregister(channel.to)
-    return wanted
 
 
 def ending(code: int, limits: Limits) -> str:

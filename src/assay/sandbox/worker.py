@@ -12,7 +12,8 @@ import os
 import struct
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from assay.sandbox import shims
@@ -39,10 +40,13 @@ def main(shared: int) -> None:
     talks = boot["program"]["shape"] in ("conversation", "inference")
     forks = boot["program"]["isolation"] == "process"
     # once confined, our own files can no longer be read
+    converse: Callable[[Snippet, Any, int, int], None] | None = None
     if talks:
-        from assay.sandbox.conversation_worker import converse
+        from assay.sandbox import conversation_worker
+
+        converse = conversation_worker.converse
     if forks:
-        from assay.sandbox.fork_server import ForkServer, reseed
+        from assay.sandbox.fork_server import ForkServer
     try:
         _settle(boot)
     except ConfinementError as error:
@@ -57,29 +61,35 @@ def main(shared: int) -> None:
     _send(outgoing, {"broken": snippet.load()})
     printed.take()
     if forks:
-
-        def run(channel: int, seed: bytes) -> None:
-            # a child has no neighbours: there is nobody to be told apart from on a shared page
-            board = bytearray(STATUS_BYTES)
-            if talks:
-                reseed(seed, os.urandom(16))
-                converse(snippet, board, channel, channel)
-                return
-            message = read_message(channel)
-            if message is not None:
-                reseed(seed, repr(message).encode(errors="surrogatepass"))
-                serve(snippet, message["rows"], board, channel, channel)
-
         open_files = boot["limits"]["open_files"]
-        ForkServer(shared, confined=boot["confined"], network=boot["network"], open_files=open_files).serve(run)
+        server = ForkServer(shared, confined=boot["confined"], network=boot["network"], open_files=open_files)
+        server.serve(partial(_one_call, snippet, converse))
         return
     board = mmap.mmap(shared, STATUS_BYTES)
     os.close(shared)
-    if talks:
+    if converse is not None:
         converse(snippet, board, incoming, outgoing)
         return
     while (message := read_message(incoming)) is not None:
         serve(snippet, message["rows"], board, incoming, outgoing)
+
+
+def _one_call(
+    snippet: Snippet, converse: Callable[[Snippet, Any, int, int], None] | None, channel: int, seed: bytes
+) -> None:
+    """Answer one call, or lead one conversation, in a process of its own."""
+    from assay.sandbox.fork_server import reseed
+
+    # a child has no neighbours: there is nobody to be told apart from on a shared page
+    board = bytearray(STATUS_BYTES)
+    if converse is not None:
+        reseed(seed, os.urandom(16))
+        converse(snippet, board, channel, channel)
+        return
+    message = read_message(channel)
+    if message is not None:
+        reseed(seed, repr(message).encode(errors="surrogatepass"))
+        serve(snippet, message["rows"], board, channel, channel)
 
 
 def _private_pipe() -> tuple[int, int]:

@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from assay.spec.code import Code
+
 Isolation = Literal["process", "batch"]
 
 # builtins that run text, or reach what surrounds the snippet
 _NAMES = frozenset({"exec", "eval", "compile", "__import__", "__builtins__", "__loader__", "__spec__", "globals"})
 # ways from any object to frames, modules and classes, and with them to the worker
 _ATTRIBUTES = frozenset(
-    {
-        "__builtins__", "__bases__", "__class__", "__code__", "__closure__", "__dict__", "__func__", "__getattribute__",
-        "__globals__", "__import__", "__loader__", "__mro__", "__self__", "__spec__", "__subclasses__", "_current_frames",
-        "_getframe", "ag_frame", "cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "gi_frame", "tb_frame",
-    }
-)  # fmt: skip
+    ["__builtins__", "__bases__", "__class__", "__code__", "__closure__", "__dict__", "__func__", "__getattribute__", "__globals__", "__import__", "__loader__", "__mro__", "__self__", "__spec__", "__subclasses__", "_current_frames", "_getframe", "ag_frame", "cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "gi_frame", "tb_frame"]
+)
 _OF_SYS = frozenset({"argv", "byteorder", "float_info", "float_repr_style", "getsizeof", "hash_info", "int_info",
                      "intern", "maxsize", "maxunicode", "platform", "setrecursionlimit", "getrecursionlimit",
                      "set_int_max_str_digits", "stderr", "stdin", "stdout", "version", "version_info"})  # fmt: skip
@@ -58,6 +56,19 @@ def isolation_of(code: str, setting: Isolation | None) -> Isolation:
     return "batch" if first_risk(str(code)) is None else "process"
 
 
+def isolation_note(code: Code, setting: Isolation | None) -> str:
+    """Which isolation a snippet has, and why, for a person to read."""
+    if setting is not None:
+        return f"{code.function} runs with isolation: {setting}, as set"
+    risk = first_risk(str(code))
+    if risk is None:
+        return f"{code.function} runs with isolation: batch: nothing in it can run the text of a sample"
+    return (
+        f"{code.function} runs with isolation: process, a new process for every sample: "
+        f"line {risk.line} of the snippet {risk.what}"
+    )
+
+
 @lru_cache(maxsize=256)
 def first_risk(code: str) -> Risk | None:
     """The first place where a snippet may run the text of a sample or reach the worker; None where there is none."""
@@ -72,6 +83,8 @@ def _risks(tree: ast.AST) -> Iterator[Risk]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from _of_modules(node, [name.name for name in node.names])
+            # under another name its attributes could not be told from those of any object
+            yield from (Risk(node.lineno, "imports sys") for name in node.names if name.name == "sys" and name.asname)
         elif isinstance(node, ast.ImportFrom):
             yield from _of_modules(node, [f"{node.module or '.'}.{name.name}" for name in node.names])
         elif isinstance(node, ast.Name) and node.id in _NAMES:

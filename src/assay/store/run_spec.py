@@ -162,6 +162,7 @@ class RunSpec:
             document.pop(unimportant, None)
         document["definition"] = {k: v for k, v in self.definition.items() if k not in _STATED_ELSEWHERE}
         document["scorers"] = [_deciding(scorer) for scorer in document["scorers"]]
+        document = _without_isolation(document)
         if self.dataset.sha256 is not None:
             document["dataset"]["source"] = settings_of_source(self.dataset.source)
         # a rescored run is one of its source: the same scorers over other answers are another run
@@ -194,6 +195,16 @@ class RunSpec:
         if version > VERSION:
             raise StoreError(f"a run was written by a newer assay (spec version {version}): upgrade assay to read it")
         return _from_version_1(document)
+
+
+def _without_isolation(value: Any) -> Any:
+    """Plain data without the isolation of Python code, which decides where code runs and not what it returns."""
+    if isinstance(value, Mapping):
+        python = value.get("type") == "python"
+        return {k: _without_isolation(v) for k, v in value.items() if not (python and k == "isolation")}
+    if isinstance(value, list | tuple):
+        return [_without_isolation(entry) for entry in value]
+    return value
 
 
 def import_identity(tool: str, sha256: str) -> str:

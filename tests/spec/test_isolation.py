@@ -13,7 +13,8 @@ RISKY = [
     "x.__globals__", "getattr(x, y)", "getattr(x, '__class__')", "import numpy\nnumpy.load(x, allow_pickle=True)", "(",
 ]  # fmt: skip
 HARMLESS = [
-    "import re\nre.compile(x)", "import json, math", "from os.path import join", "import sys\nprint(x, file=sys.stderr)",
+    "import re\nre.compile(x)", "import json, math", "from os.path import join",
+    "import sys\nprint(x, file=sys.stderr)",
     "import numpy as np\nnp.mean(x)", "getattr(x, 'name', None)", "from latticeflow.core.dtypes import SampleScore",
     "from urllib.parse import urlparse", "model.eval()", "x.compile()",
 ]  # fmt: skip

@@ -29,11 +29,13 @@ class ForkServer:
         self._control = socket.socket(fileno=control)
         self._filter = child_filter(network=network) if confined else None
         self._open_files = open_files
+        self._opened: list[int] = []
         self._pid = os.getpid()
 
     def serve(self, run: Callable[[int, bytes], None]) -> None:
         """Answer orders until the parent closes the socket; `run` gets a child's channel and a seed."""
         seed = _seed_after_loading()
+        self._opened = [number for number in range(_CHANNEL, self._open_files) if _is_open(number)]
         # what the collector does not touch stays shared between the server and its children
         gc.collect()
         gc.freeze()
@@ -57,12 +59,21 @@ class ForkServer:
             if channel != _CHANNEL:
                 os.dup2(channel, _CHANNEL, inheritable=False)
             # the pipes of the server, and all that loading opened: another call could be reached through it
-            os.closerange(_CHANNEL + 1, self._open_files)
+            for descriptor in {channel, *self._opened} - {_CHANNEL}:
+                os.close(descriptor)
             if self._filter is not None:
                 confine_child(self._filter, server=self._pid)
             run(_CHANNEL, seed)
         finally:
             os._exit(0)
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 def _seed_after_loading() -> bytes:

@@ -16,7 +16,33 @@ Isolation = Literal["process", "batch"]
 _NAMES = frozenset({"exec", "eval", "compile", "__import__", "__builtins__", "__loader__", "__spec__", "globals"})
 # ways from any object to frames, modules and classes, and with them to the worker
 _ATTRIBUTES = frozenset(
-    ["__builtins__", "__bases__", "__class__", "__code__", "__closure__", "__dict__", "__func__", "__getattribute__", "__globals__", "__import__", "__loader__", "__mro__", "__self__", "__spec__", "__subclasses__", "_current_frames", "_getframe", "ag_frame", "cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "gi_frame", "tb_frame"]
+    {
+        "__builtins__",
+        "__bases__",
+        "__class__",
+        "__code__",
+        "__closure__",
+        "__dict__",
+        "__func__",
+        "__getattribute__",
+        "__globals__",
+        "__import__",
+        "__loader__",
+        "__mro__",
+        "__self__",
+        "__spec__",
+        "__subclasses__",
+        "_current_frames",
+        "_getframe",
+        "ag_frame",
+        "cr_frame",
+        "f_back",
+        "f_builtins",
+        "f_globals",
+        "f_locals",
+        "gi_frame",
+        "tb_frame",
+    }
 )
 _OF_SYS = frozenset({"argv", "byteorder", "float_info", "float_repr_style", "getsizeof", "hash_info", "int_info",
                      "intern", "maxsize", "maxunicode", "platform", "setrecursionlimit", "getrecursionlimit",

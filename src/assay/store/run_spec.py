@@ -160,9 +160,9 @@ class RunSpec:
         document = _document(self)
         for unimportant in ("display_name", "name", "tags", "evaluation", "specification", "provenance", "version"):
             document.pop(unimportant, None)
-        document["definition"] = {k: v for k, v in self.definition.items() if k not in _STATED_ELSEWHERE}
+        definition = {k: v for k, v in self.definition.items() if k not in _STATED_ELSEWHERE}
+        document["definition"] = _without_isolation(definition)
         document["scorers"] = [_deciding(scorer) for scorer in document["scorers"]]
-        document = _without_isolation(document)
         if self.dataset.sha256 is not None:
             document["dataset"]["source"] = settings_of_source(self.dataset.source)
         # a rescored run is one of its source: the same scorers over other answers are another run
@@ -197,14 +197,16 @@ class RunSpec:
         return _from_version_1(document)
 
 
-def _without_isolation(value: Any) -> Any:
-    """Plain data without the isolation of Python code, which decides where code runs and not what it returns."""
-    if isinstance(value, Mapping):
-        python = value.get("type") == "python"
-        return {k: _without_isolation(v) for k, v in value.items() if not (python and k == "isolation")}
-    if isinstance(value, list | tuple):
-        return [_without_isolation(entry) for entry in value]
-    return value
+def _without_isolation(definition: dict[str, Any]) -> dict[str, Any]:
+    """A definition without the isolation of the solver's code: it decides where code runs, not what it returns."""
+    solver = definition.get("solver")
+    if not isinstance(solver, Mapping):
+        return definition
+    settings = {name: value for name, value in solver.items() if name != "isolation"}
+    after = settings.get("postprocessor")
+    if isinstance(after, Mapping):
+        settings["postprocessor"] = {name: value for name, value in after.items() if name != "isolation"}
+    return {**definition, "solver": settings}
 
 
 def import_identity(tool: str, sha256: str) -> str:
@@ -273,6 +275,9 @@ _STATED_ELSEWHERE = ("dataset", "scorers", "trials", "actions")
 def _deciding(scorer: Mapping[str, Any]) -> dict[str, Any]:
     """A scorer's entry without the names that people read, and without the path of a rubric whose content it has."""
     named = ("display_name", "description", *(("rubric",) if scorer.get("rubrics") else ()))
+    if scorer.get("type") == "python":
+        # it decides where the code runs, not what it returns
+        named = (*named, "isolation")
     settings = {name: value for name, value in scorer.get("settings", {}).items() if name not in named}
     metrics = [
         {**metric, "settings": {k: v for k, v in metric.get("settings", {}).items() if k not in named}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import sqlite3
@@ -11,6 +12,7 @@ from contextlib import closing
 import pytest
 
 from assay.cli.main import main
+from assay.rubric import Criterion, LLMClient, LLMConfig, Rubric, improve_rubric
 from assay.store.store import OPENED
 
 TASK = """
@@ -82,6 +84,22 @@ def test_everything_a_run_writes_is_for_its_owner_alone(project):
         assert {"assay.db", "assay.db-wal", "assay.db-shm"} <= {path.name for path in written}
         for path in (project.folder / ".assay", *written):
             assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+
+
+def test_replies_and_versions_that_programs_keep_are_for_their_owner_alone(tmp_path, monkeypatch, loopback):
+    monkeypatch.chdir(tmp_path)
+    config = LLMConfig("openai/x", api_base=loopback.url, api_key="k", cache_enabled=True, cache_dir="replies")
+    client = LLMClient(config)
+    asyncio.run(client.generate("Answer.", "[[reply: A]]"))
+    client.close()
+    rubric = Rubric([Criterion(requirement="Is good.", name="good")])
+    judge = LLMConfig("openai/x", api_base=loopback.url, api_key="k")
+    settings = {"eval_llm": judge, "revision_llm": judge, "max_iterations": 1, "show_progress": False}
+    asyncio.run(improve_rubric(rubric, "Write.", **settings))
+    folders = {path.name: path for path in tmp_path.iterdir()}
+    assert {"replies", ".assay"} <= folders.keys()
+    for path in folders.values():
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
 
 
 def test_a_store_on_a_read_only_mount_can_be_read(filled, read_only, tmp_path):

@@ -290,6 +290,8 @@ class Improvement:
         folder = self.artifacts
         if folder is None:
             return
+        if self._config.artifacts_dir is None:
+            folder.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
         iterations[-1].rubric.save(folder / f"version_{iterations[-1].iteration}.yaml")
         document: dict[str, Any] = {"iterations": [_summary(version) for version in iterations]}

@@ -112,7 +112,8 @@ class LLMClient:
                     "total_tokens": usage.total_tokens,
                 },
             }
-            path.parent.mkdir(parents=True, exist_ok=True)
+            # replies may hold whatever the prompts hold: the folder is for the user alone
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.write_bytes(orjson.dumps(document))
         return GenerateResult(text, reply.reasoning, reply, usage, None if cost is None else float(cost), parsed)
 

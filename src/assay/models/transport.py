@@ -70,7 +70,9 @@ class Endpoint:
                     f'the header "{clean(name)}" holds a line break or another control character; '
                     "check the key or the variable that it comes from"
                 )
-        if "@" in urlsplit(self.url).netloc and any(name.lower() == "authorization" for name in self.headers):
+        if "@" in self.url.partition("://")[2].partition("/")[0] and any(
+            name.lower() == "authorization" for name in self.headers
+        ):
             raise SpecError(
                 f"{public_url(self.url)} has a user name in its address, and a key or header sets Authorization too; "
                 "keep one of them"

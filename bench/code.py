@@ -25,7 +25,7 @@ class _Output:
 
 
 def measure(rows: int = 100_000) -> Iterator[Line]:
-    """The time a row over the pipe and back, as microseconds and as a ratio; and what starting a worker takes."""
+    """Yield the time per row over the pipe and back, shared and in a process of its own, and the time of a start."""
     batches = [_rows(start) for start in range(0, rows, BATCH)]
     settings = PythonScorer(type="python", compute_scores_snippet=ScoreCode(CODE), metrics=[])
     inside = min(_in_process(batches) for _ in range(3)) / rows
@@ -47,6 +47,25 @@ def measure(rows: int = 100_000) -> Iterator[Line]:
         ratio=crossing / inside,
         budget=None,
         detail=detail,
+    )
+    few = _rows(0, 500)
+    apart = settings.model_copy(update={"isolation": "process"})
+    with Sandbox() as sandbox:
+        snippet(apart, _rows(0, 1), sandbox=sandbox)
+        alone = min(_sandboxed(apart, [few], sandbox) for _ in range(5)) / len(few)
+    yield Line(
+        what="a row with isolation: batch, in a worker that all rows share (wall)",
+        ratio=crossing * 1e6,
+        budget=50,
+        unit="µs",
+        detail=f"{rows:,} rows",
+    )
+    yield Line(
+        what="a row with isolation: process, in a process of its own (wall)",
+        ratio=alone * 1e6,
+        budget=2_000,
+        unit="µs",
+        detail=f"{len(few):,} rows",
     )
     yield Line(
         what="the first row: a process is started and confined, and the code loaded (wall)",

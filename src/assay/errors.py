@@ -99,6 +99,10 @@ class StoreError(RunError):
     """The store cannot be opened, read or written."""
 
 
+class RejectedValue(StoreError):
+    """The store works, but will not hold a value: one too long, too large or not text."""
+
+
 class TemplateFailure(RunError):
     """A template gave no result for one sample; `missing` when a column it reads is not there."""
 

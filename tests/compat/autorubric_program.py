@@ -49,6 +49,9 @@ from assay.rubric import (
     EnsembleCriterionReport,
     EnsembleEvaluationReport,
     ErrorCategory,
+    EscalationConfig,
+    EscalationCurve,
+    EscalationPoint,
     EvalConfig,
     EvalResult,
     EvalRunner,
@@ -58,7 +61,12 @@ from assay.rubric import (
     FewShotConfig,
     FewShotExample,
     GenerateResult,
+    ImprovementConfig,
+    ImprovementResult,
+    ImprovementRunner,
+    IssueDetail,
     ItemResult,
+    IterationResult,
     JudgeMetrics,
     JudgeVote,
     KSTestResult,
@@ -86,19 +94,27 @@ from assay.rubric import (
     aggregate_completion_cost,
     aggregate_evaluation_usage,
     aggregate_token_usage,
+    calibrate_escalation,
     classify_grading_error,
     compute_length_penalty,
     compute_metrics,
     debug,
     earth_movers_distance,
+    escalation_stats,
     evaluate,
+    evaluate_rubric_in_context,
+    evaluate_rubric_standalone,
     extract_verdicts_from_report,
     fill_ground_truth,
     filter_cannot_assess,
     generate,
+    get_in_context_meta_rubric,
+    get_standalone_meta_rubric,
+    improve_rubric,
     ks_test,
     normalize_to_grade_input,
     parse_thinking_output,
+    replay_escalation,
     score_distribution,
     systematic_bias,
     verdict_to_binary,
@@ -533,6 +549,167 @@ def metrics(result, dataset):
     assert Path("metrics.json").is_file()
 
 
+ESCALATED = [
+    # label, first judge, its confidence, stronger judge
+    (MET, MET, 0.95, MET),
+    (MET, MET, 0.9, UNMET),
+    (UNMET, MET, 0.7, UNMET),
+    (UNMET, UNMET, 0.6, UNMET),
+    (MET, UNMET, 0.55, MET),
+    (UNMET, MET, 0.5, MET),
+]
+"""Six verdicts on one criterion, for escalations whose numbers can be computed by hand."""
+
+
+def run_of(dataset, judge_id, verdicts, confidences, cost):
+    """The result of a run whose only judge gave these verdicts."""
+    criterion = dataset.rubric.rubric[0]
+    results = []
+    for number, (verdict, confidence) in enumerate(zip(verdicts, confidences, strict=True)):
+        chances = None if confidence is None else {verdict.value: confidence}
+        vote = JudgeVote(judge_id=judge_id, verdict=verdict, reason="r", confidence=confidence, probabilities=chances)
+        score = 1.0 if verdict is MET else 0.0
+        report = EnsembleEvaluationReport(
+            score=score,
+            raw_score=10 * score,
+            judge_scores={judge_id: score},
+            report=[
+                EnsembleCriterionReport(criterion=criterion, final_verdict=verdict, final_reason="r", votes=[vote])
+            ],
+            completion_cost=cost,
+        )
+        results.append(ItemResult(number, dataset.items[number], report, 0.5))
+    now = datetime.now(UTC)
+    times = EvalTimingStats.from_durations([0.5] * len(results), 3.0)
+    return EvalResult(results, len(results), len(results), 0, None, cost * len(results), times, now, now)
+
+
+def escalations():
+    criterion = Criterion(requirement="Is polite.", name="polite")
+    config = EscalationConfig(LLMConfig("openai/x", api_key="k"), 0.8, per_criterion={"polite": 0.9})
+    assert [judge.judge_id for judge in config.judges] == ["escalation"]
+    assert (config.threshold, config.threshold_for(criterion)) == (0.8, 0.9)
+    assert config.threshold_for(Criterion(requirement="Is short.", name="short")) == 0.8
+    raises(ValueError, EscalationConfig, LLMConfig("openai/x"), 1.5)
+    raises(ValueError, EscalationConfig, [], 0.5)
+
+    dataset = RubricDataset(prompt="Write.", rubric=Rubric([criterion]), name="escalated")
+    for number, (label, *_) in enumerate(ESCALATED):
+        dataset.add_item(f"text {number}", f"item {number}", [label])
+    _, first, confidences, stronger = zip(*ESCALATED, strict=True)
+    alone = run_of(dataset, "first", first, confidences, 0.1)
+    panel = run_of(dataset, "escalation", stronger, [None] * 6, 1.0)
+    curve = calibrate_escalation(dataset, alone, panel, thresholds=[0.0, 0.65, 0.8, 1.0])
+    assert isinstance(curve, EscalationCurve)
+    assert [point.threshold for point in curve.points] == [0.0, 0.65, 0.8, 1.0]
+    for point, rate, metric, cost in zip(
+        curve.points, (0, 3 / 6, 4 / 6, 1), (3 / 6, 4 / 6, 5 / 6, 4 / 6), (0.6, 3.6, 4.6, 6.6), strict=True
+    ):
+        near(point.escalation_rate, rate)
+        near(point.metric, metric)
+        near(point.cost_usd, cost)
+    best = curve.best()
+    assert isinstance(best, EscalationPoint)
+    assert (best.threshold, best.per_criterion) == (0.8, None)
+    near(best.dm_accuracy_kept, 1.0)
+    near(best.dm_accuracy_escalated, 1 / 4)
+    near(best.fallback_accuracy_escalated, 3 / 4)
+    assert curve.best(max_escalation_rate=0.5).threshold == 0.65
+    assert curve.best(tolerance=1.0).threshold == 0.0
+    assert list(curve.to_dataframe()["threshold"]) == [0.0, 0.65, 0.8, 1.0]
+    raises(ValueError, curve.best, max_escalation_rate=2)
+    raises(ValueError, calibrate_escalation, dataset, alone, panel, thresholds=[])
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        replayed = replay_escalation(alone, panel, best)
+    assert len(told) == 1  # the thresholds were calibrated on these very items
+    assert replayed.get_scores() == [1.0, 1.0, 0.0, 0.0, 1.0, 1.0]
+    kept, escalated = replayed.item_results[0].report.report[0], replayed.item_results[2].report.report[0]
+    assert (kept.escalated, escalated.escalated) == (False, True)
+    assert [(vote.judge_id, vote.superseded) for vote in escalated.votes] == [("first", True), ("escalation", False)]
+    assert escalated.final_verdict is UNMET
+    near(replayed.total_completion_cost, 4.6)
+    measured = escalation_stats(replayed, dataset)
+    assert measured.threshold is None
+    near(measured.metric, best.metric)
+    near(measured.escalation_rate, best.escalation_rate)
+    own = replay_escalation(alone, panel, 0.0, per_criterion={"polite": 1.0})
+    assert own.get_scores() == [1.0, 0.0, 0.0, 0.0, 1.0, 1.0]
+
+
+VAGUE = Criterion(requirement="Is good.", name="good")
+TASK = "Write a letter."
+REVISER = (
+    'Revise. [[reply: {"changes": "Says what is good.", '
+    '"criteria": [{"name": "good", "requirement": "Greets the reader.", "weight": 10}] } ]]'
+)
+"""A prompt that makes the loopback server revise a rubric; judges it answers with the first verdict, MET."""
+
+
+async def rubric_quality(url):
+    config = LLMConfig("openai/x", temperature=0.0, api_base=url, api_key="k")
+    standalone, in_context = get_standalone_meta_rubric(), get_in_context_meta_rubric()
+    for meta in (standalone, in_context):
+        assert isinstance(meta, Rubric)
+        assert any(criterion.weight < 0 for criterion in meta.rubric)
+    faults = {criterion.name for criterion in in_context.rubric if criterion.weight < 0}
+    rubric = Rubric([VAGUE])
+    report = await evaluate_rubric_standalone(rubric, config)
+    assert isinstance(report, EnsembleEvaluationReport)
+    assert len(report.report) == len(standalone.rubric)
+    report = await evaluate_rubric_in_context(rubric, TASK, config, display="html", output_html_path="quality.html")
+    assert {entry.final_verdict for entry in report.report} == {MET}
+    near(report.score, in_context.compute_score([MET] * len(in_context.rubric)))
+    assert "<html" in Path("quality.html").read_text().lower()
+
+    settings = ImprovementConfig(
+        config, config, max_iterations=2, save_artifacts=False, show_progress=False, revision_system_prompt=REVISER
+    )
+    assert (settings.mode, settings.strategy, settings.min_quality_score) == ("in_context", "meta_rubric", 0.95)
+    assert (settings.min_agreement, settings.plateau_patience, settings.history_window) == (0.85, 2, 3)
+    result = await ImprovementRunner(rubric, TASK, config=settings).run()
+    assert isinstance(result, ImprovementResult)
+    assert result.convergence_reason == "max_iterations"
+    assert result.original_rubric is rubric
+    assert [entry.iteration for entry in result.iterations] == [0, 1]
+    first, second = result.iterations
+    assert isinstance(first, IterationResult)
+    assert (first.accepted, second.accepted, second.rejection_reason) == (True, True, None)
+    near(first.quality_score, report.score)
+    assert second.rubric.rubric[0].requirement == "Greets the reader."
+    assert result.final_rubric in (first.rubric, second.rubric)
+    assert (result.best_iteration, result.best_rubric.rubric[0].requirement) == (0, "Is good.")  # no worse, and first
+    assert (second.issues_fixed, second.issues_introduced) == ([], [])
+    assert {issue.criterion_name for issue in first.issues} == faults
+    issue = first.issues[0]
+    assert isinstance(issue, IssueDetail)
+    assert (issue.is_antipattern, issue.weight < 0, bool(issue.requirement)) == (True, True, True)
+    assert issue.feedback
+    raises(ValueError, ImprovementRunner, rubric)
+
+    stopped = await improve_rubric(
+        rubric,
+        TASK,
+        config=ImprovementConfig(
+            config, config, save_artifacts=False, show_progress=False, convergence_fn=lambda *_: "enough"
+        ),
+    )
+    assert (stopped.convergence_reason, stopped.best_iteration) == ("enough", 0)
+    assert stopped.best_rubric.rubric[0].requirement == "Is good."
+    short = await improve_rubric(
+        rubric,
+        TASK,
+        eval_llm=config,
+        revision_llm=config,
+        max_iterations=1,
+        artifacts_dir="improvement",
+        show_progress=False,
+    )
+    assert (len(short.iterations), short.convergence_reason) == (1, "max_iterations")
+    assert any(Path("improvement").iterdir())
+
+
 def main(url):
     literals()
     criteria()
@@ -545,6 +722,8 @@ def main(url):
     asyncio.run(one_submission(url))
     asyncio.run(prompts(url))
     asyncio.run(batches(url))
+    escalations()
+    asyncio.run(rubric_quality(url))
     assert inspect.ismodule(package)
     print("all checks passed")
 

@@ -130,6 +130,7 @@ OF_A_MODEL = [
     Change(("max_concurrent_requests",), 2, reused=True),
     Change(("tokens_per_minute",), 500_000, reused=True),
     Change(("timeout",), 20, reused=True),
+    Change(("max_reply_mb",), 8, reused=True),
     Change(("prices", "input_per_million"), 9, reused=True),
     Change(("prices", "output_per_million"), 9, reused=True),
     Change(("sampling", "temperature"), 0.6, reused=False, asked=N),
@@ -175,6 +176,12 @@ OF_A_TASK = [
     Change((*PANEL, "llm_calls"), "per_criterion", reused=False, asked=2 * N),
     Change((*PANEL, "seed"), 7, reused=False, asked=None),
     Change((*PANEL, "repeats"), 2, reused=False, asked=N),
+    Change(
+        (*PANEL, "escalation"),
+        {"judges": [{"model_key": "stub", "id": "strong"}], "threshold": 1.0},
+        reused=False,
+        asked=None,
+    ),
     Change((*PANEL, "prompt"), "Write {{ sample.id }}.", reused=False, asked=N),
     *(
         Change((*PANEL, name), value, reused=False, asked=None)

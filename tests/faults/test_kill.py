@@ -70,7 +70,7 @@ def wait_until_asking(loopback, process, more_than):
         time.sleep(0.005)
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["ctrl-c", "sigterm", "sighup"])
 def test_a_stop_ends_within_a_second_and_the_run_can_be_resumed(live, loopback, stop):
     project = live(N)
     loopback.configure(latency_ms=LATENCY_S * 1000)

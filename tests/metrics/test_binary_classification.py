@@ -30,7 +30,11 @@ def test_the_four_values_and_the_confusion(measure: Measure) -> None:
     assert {name: value.value for name, value in found.values.items()} == pytest.approx(
         {"accuracy": 0.6, "precision": 2 / 3, "recall": 2 / 3, "f1_score": 2 / 3}
     )
-    assert found.detail == {"confusion": {"tp": 2, "fp": 1, "tn": 1, "fn": 1}, "n_excluded": 0}
+    assert found.detail == {
+        "confusion": {"tp": 2, "fp": 1, "tn": 1, "fn": 1},
+        "answers": {"positive": "yes", "negative": "no"},
+        "n_excluded": 0,
+    }
 
 
 def test_a_sample_where_either_is_neither_answer_is_left_out_of_all_of_it(measure: Measure) -> None:

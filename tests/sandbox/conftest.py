@@ -63,6 +63,12 @@ class Spoken:
     def hear(self):
         return read_message(self.process.stdout.fileno())
 
+    def answered(self):
+        """The results of a batch, for a token."""
+        assert self.hear() == {"ready": True}
+        self.say({"token": "t"})
+        return self.hear()
+
     def leave(self) -> int:
         """Close the pipe; gives the exit code of a worker that goes by itself."""
         self.process.stdin.close()

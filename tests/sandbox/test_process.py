@@ -47,8 +47,8 @@ def test_a_lost_worker_says_which_row_it_was_running(worker):
 
 def test_a_worker_that_is_killed_from_outside_is_noticed_when_it_is_written_to(worker):
     made = worker("def f(x): return x")
-    made._process.send_signal(signal.SIGKILL)
-    made._process.wait()
+    made.process.send_signal(signal.SIGKILL)
+    made.process.wait()
     with pytest.raises(WorkerLost, match="was killed"):
         made.call([b'["' + b"x" * 1_000_000 + b'"]'], lambda some: None, most_s=1)
 
@@ -89,4 +89,4 @@ def test_ending_twice_is_fine(worker):
     made.end()
     made.end()
     with pytest.raises(ProcessLookupError):
-        os.kill(made._process.pid, 0)
+        os.kill(made.process.pid, 0)

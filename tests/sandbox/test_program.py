@@ -24,4 +24,5 @@ def test_text_from_nowhere_is_a_snippet():
         "file": "<snippet>",
         "line": 1,
         "network": True,
+        "isolation": "batch",
     }

@@ -5,21 +5,12 @@ import os
 import struct
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
-import pytest
-
 from assay.sandbox import worker
-from assay.sandbox.frames import read_message
+from assay.sandbox.frames import read_message, write_message
 from assay.sandbox.snippet import Printed, Snippet
-
-
-@pytest.fixture
-def pipe():
-    reading, writing = os.pipe()
-    yield reading, writing
-    os.close(reading)
-    os.close(writing)
 
 
 def loaded(source: str) -> Snippet:
@@ -29,18 +20,33 @@ def loaded(source: str) -> Snippet:
     return made
 
 
-def test_a_batch_is_answered_in_one_message_and_the_board_shows_the_last_row(pipe):
+def served(rows, source: str = "def f(x): return x") -> tuple[list, bytearray]:
+    """What a worker sends for a batch to a parent that hands out tokens, and the board as it leaves it."""
     board = bytearray(worker.STATUS_BYTES)
-    worker.serve(loaded("def f(x): return x"), [[1], ["ä"], [None]], board, pipe[1])
-    answer = read_message(pipe[0])
+    to_worker, to_parent = os.pipe(), os.pipe()
+    thread = threading.Thread(target=worker.serve, args=(loaded(source), rows, board, to_worker[0], to_parent[1]))
+    thread.start()
+    sent = []
+    while not sent or not sent[-1]["done"]:
+        assert read_message(to_parent[0]) == {"ready": True}
+        write_message(to_worker[1], b'{"token": "t%d"}' % len(sent))
+        sent.append(read_message(to_parent[0]))
+        assert sent[-1]["token"] == f"t{len(sent) - 1}"
+    thread.join()
+    for descriptor in (*to_worker, *to_parent):
+        os.close(descriptor)
+    return sent, board
+
+
+def test_a_batch_is_answered_in_one_message_and_the_board_shows_the_last_row():
+    (answer,), board = served([[1], ["ä"], [None]])
     assert (answer["done"], answer["results"]) == (True, [[True, 1], [True, "ä"], [True, None]])
     assert struct.unpack_from("<i", board)[0] == 2
 
 
-def test_results_are_sent_while_a_slow_batch_runs(pipe, monkeypatch):
+def test_results_are_sent_while_a_slow_batch_runs(monkeypatch):
     monkeypatch.setattr(worker, "FLUSH_S", 0)
-    worker.serve(loaded("def f(x): return x"), [[1], [2]], bytearray(8), pipe[1])
-    sent = [read_message(pipe[0]) for _ in range(3)]
+    sent, _ = served([[1], [2]])
     assert [len(message["results"]) for message in sent] == [1, 1, 0]
     assert [message["done"] for message in sent] == [False, False, True]
 
@@ -61,7 +67,7 @@ def test_a_worker_answers_until_the_pipe_is_closed(spoken):
     assert worker.broken is None
     for x in (1, 2):
         worker.say({"rows": [[x]]})
-        answer = worker.hear()
+        answer = worker.answered()
         assert (answer["done"], answer["results"]) == (True, [[True, x + 1, f"saw {x}\n"]])
         assert answer["cpu"] >= 0
 
@@ -71,7 +77,7 @@ def test_input_and_output_lead_nowhere(spoken):
         "import os\ndef f():\n    os.write(1, b'x'); os.write(2, b'x')\n    return [os.read(0, 9).decode()]"
     )
     worker.say({"rows": [[]]})
-    assert worker.hear()["results"] == [[True, [""]]]
+    assert worker.answered()["results"] == [[True, [""]]]
 
 
 def test_a_snippet_that_breaks_while_loading_is_reported(spoken):

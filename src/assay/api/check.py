@@ -13,6 +13,7 @@ from assay.evaluation.specifications import inspect_steps, step_model_problems
 from assay.judging.rubric import rubric_in
 from assay.models.adapter import adapter_named, adapter_problems
 from assay.prepare.model_references import model_problems
+from assay.prepare.permission import isolation_notes
 from assay.prepare.plan import Options, inspect_loaded, inspect_task
 from assay.prepare.recipes import collision_notes, materialized, recipe
 from assay.registry import Registry
@@ -92,7 +93,7 @@ def _check(path: Path, known: Registry, options: Options, found: Checked, *, nam
     else:
         loaded, _, problems = inspect_task(path, known, options, strict=False)
         found.problems += [*problems, *model_problems(loaded)]
-        found.notes += loaded.notes
+        found.notes += [*loaded.notes, *isolation_notes(loaded)]
     found.n_files += 1
 
 

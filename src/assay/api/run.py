@@ -26,7 +26,7 @@ from assay.spec.environment import environment_of
 from assay.spec.generator import GeneratedDataset
 from assay.spec.nearest import listing, nearest
 from assay.spec.project import project_folder
-from assay.store.runs import find
+from assay.store.runs import LATEST, find, newest_finished
 from assay.store.store import Store, default_location, open_for_planning, open_store
 
 if TYPE_CHECKING:
@@ -343,7 +343,8 @@ def rescore_run(
     from assay.runner.rescore import rescore
 
     options = CodeOptions(**code)
-    return rescore(task, registry(), store, find(store, run), code=options, name=name, tags=tags, config=config or {})
+    record = newest_finished(store) if run == LATEST else find(store, run)
+    return rescore(task, registry(), store, record, code=options, name=name, tags=tags, config=config or {})
 
 
 def ping_model(model: str, folder: Path) -> PingResult:

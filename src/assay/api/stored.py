@@ -14,12 +14,14 @@ from assay.results.run import RunReport
 from assay.spec.nearest import listing, nearest
 from assay.spec.project import project_folder
 from assay.store.calls import spending
+from assay.store.damage import damage_of
 from assay.store.decoder import Sample, read_samples
 from assay.store.info import StoreInfo, store_info
 from assay.store.runs import RunRecord, all_runs, state
 from assay.store.runs import find as find_stored
 from assay.store.schema import SCHEMA_VERSION
 from assay.store.store import (
+    OPENED,
     Store,
     bring_up_to_date,
     default_location,
@@ -52,6 +54,7 @@ __all__ = [
     "run_costs",
     "run_report",
     "state",
+    "store_damage",
     "store_info",
 ]
 
@@ -110,6 +113,15 @@ def migrate_store(location: str) -> str:
     if migration is None:
         return f"the store {path} is up to date (schema {SCHEMA_VERSION})"
     return migration_words(path, migration)
+
+
+def store_damage() -> str | None:
+    """Say what is wrong with the first damaged store among those that this process has opened."""
+    for path in OPENED:
+        damage = damage_of(path)
+        if damage is not None:
+            return f"the store {path} is damaged: {damage}; restore it from a backup, or give another --store"
+    return None
 
 
 def run_report(store: Store, name: str) -> RunReport:

@@ -42,6 +42,13 @@ COMMANDS = {
 }
 
 
+TRACEBACK_VARIABLE = "ASSAY_TRACEBACK"
+"""The environment variable that shows the traceback of a crash."""
+CRASH_CHARACTERS = 500
+STOPPING = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that stop a command as Ctrl-C does."""
+
+
 class ReaderLeft(Exception):
     """Whoever read our output has gone (`| head`): not an error of ours, though click would take it for one."""
 
@@ -122,8 +129,11 @@ def spare_threads() -> None:
 
 
 @contextmanager
-def stopped_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM (docker stop, a cancelled CI job) stop as Ctrl-C does: what was answered is committed."""
+def stopped_by_signals() -> Iterator[None]:
+    """Let SIGTERM (docker stop, a cancelled CI job) and SIGHUP (a closed terminal) stop as Ctrl-C does.
+
+    What was answered is committed.
+    """
 
     def stop(number: int, frame: object) -> None:
         if signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, signal.SIG_DFL, None):
@@ -135,17 +145,20 @@ def stopped_by_sigterm() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, stop)
+    # nohup lets a command ignore SIGHUP, and means it
+    numbers = [number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def main() -> None:
     """Run the command line and leave with an exit code that means something."""
     spare_threads()
-    with stopped_by_sigterm():
+    with stopped_by_signals():
         _main()
 
 
@@ -176,6 +189,42 @@ def _main() -> None:
     except KeyboardInterrupt:
         click.echo("stopped", err=True)
         sys.exit(130)
+    # the last resort: an exit code of its own, because 1 says that a gate failed
+    except Exception as error:
+        _report_crash(error)
+        sys.exit(3)
+
+
+def _report_crash(error: Exception) -> None:
+    """Say what went wrong inside assay and where, in a few lines; the whole traceback only on request."""
+    import traceback
+    from pathlib import Path
+
+    from assay.cli.options import shown
+
+    damage = _damaged_store()
+    if damage is not None and not os.environ.get(TRACEBACK_VARIABLE):
+        click.echo(shown(damage), err=True)
+        return
+    if os.environ.get(TRACEBACK_VARIABLE):
+        traceback.print_exception(error)
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{Path(frame.filename).name}, line {frame.lineno}, in {frame.name}"
+    click.echo(
+        f"assay crashed: {type(error).__name__}: {shown(str(error))[:CRASH_CHARACTERS]} ({where})\n"
+        "This is a defect of assay or of a plug-in. What was stored is safe: the same command goes on from there.\n"
+        f"Set {TRACEBACK_VARIABLE}=1 to see the traceback, and please report it.",
+        err=True,
+    )
+
+
+def _damaged_store() -> str | None:
+    """Say which of the stores that this command opened is damaged, and how."""
+    if "assay.store.store" not in sys.modules:
+        return None
+    from assay.api.stored import store_damage
+
+    return store_damage()
 
 
 def _tidy_up() -> None:

@@ -13,6 +13,8 @@ from assay.datasets.lines import LINE_BYTES, line_batches, refused
 
 Table = list[list[str]]
 Typed = Callable[[str], Any]
+MOST_COLUMNS = 16_384
+"""As many as spreadsheets have; a header with more is a file with another separator, or not a table."""
 _INT64 = range(-(2**63), 2**63)
 _BOOLEANS = {"True": True, "False": False}
 
@@ -49,11 +51,15 @@ def csv_tables(path: Path) -> Iterator[tuple[list[str], Table]]:
 def _header(path: Path, header: list[str] | None) -> list[str]:
     if not header:
         raise refused(path, "expected a header: the first line names the columns")
+    if len(header) > MOST_COLUMNS:
+        raise refused(path, f"{len(header):,} columns; at most {MOST_COLUMNS:,} are read")
+    names: set[str] = set()
     for index, name in enumerate(header):
         if not name.strip():
             raise refused(path, f"column {index + 1} of the header has no name")
-        if name in header[:index]:
+        if name in names:
             raise refused(path, f'the header names the column "{name}" twice')
+        names.add(name)
     return header
 
 

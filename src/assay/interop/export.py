@@ -20,7 +20,8 @@ from assay.store.runs import RunRecord
 from assay.store.store import Store
 from assay.summary.actions import marked
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+_IN_FRONT = " \t\r\n\v\f\x00\xa0\ufeff"
 PARQUET_ROWS = 10_000
 PROVENANCE = b"assay.provenance"
 """The key of a Parquet file's metadata under which the provenance stands, as JSON."""
@@ -99,10 +100,12 @@ def _csv(samples: Samples, path: Path, provenance: bytes) -> int:
 def harmless(value: Any) -> Any:
     """A cell that no spreadsheet takes for a formula: such text gets a leading apostrophe.
 
+    Spreadsheets drop line breaks, tabs and spaces in front of a formula, and some take a leading tab for one.
+
     >>> harmless("=1+1"), harmless("-3"), harmless(-3)
     ("'=1+1", "'-3", -3)
     """
-    if isinstance(value, str) and value.lstrip(" ").startswith(FORMULA):
+    if isinstance(value, str) and (value.startswith(("\t", "\r")) or value.lstrip(_IN_FRONT).startswith(FORMULA)):
         return f"'{value}"
     return value
 

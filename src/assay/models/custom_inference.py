@@ -21,6 +21,7 @@ from assay.sandbox.linux import Limits
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.program import CallFailed, Program, Result
 from assay.spec.code import Code
+from assay.spec.isolation import isolation_of
 from assay.spec.model import CustomInference
 from assay.types import Failure, FailureKind, Reply, Request
 
@@ -40,7 +41,8 @@ class CodeClient:
         self._timeout_s = config.timeout or USUAL_TIMEOUT_S
         self._dialect = dialect
         self._secrets = tuple(secrets)
-        self._program = Program.of(config.run_inference_snippet, "inference", network=True)
+        isolation = isolation_of(config.run_inference_snippet, config.isolation)
+        self._program = Program.of(config.run_inference_snippet, "inference", network=True, isolation=isolation)
         self.reads_sample = config.run_inference_snippet.takes(3)
         self._trusted: bool | None = None
         self._sandbox: Sandbox | None = None

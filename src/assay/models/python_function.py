@@ -52,7 +52,7 @@ class Calling:
     def _reply(self, said: Any, latency_s: float) -> Reply:
         if isinstance(said, str) or said is None:
             item = {"type": "message", "role": "assistant", "content": said}
-            return Reply(text=said, items=(item,), finish_reason="stop", latency_s=latency_s)
+            return safe(Reply(text=said, items=(item,), finish_reason="stop", latency_s=latency_s))
         if isinstance(said, Mapping):
             document = said if "choices" in said else _completion(said)
             # nobody bills for a function: no usage is no usage

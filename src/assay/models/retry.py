@@ -57,10 +57,13 @@ class Retrying:
         self._succeeded = proven
         self._failed = 0
         self._rejected = 0
+        self._empty = 0
+        self._finish_reason: str | None = None
         self.waiting: dict[int, tuple[str, float]] = {}
         """What is being waited for, and until when (loop time), by call."""
 
     async def ask(self, request: Request) -> Reply:
+        self._stop_if_always_empty()
         self._budget.call_started()
         attempt = 0
         while True:
@@ -73,9 +76,24 @@ class Retrying:
                     raise
                 attempt += 1
             else:
-                self._succeeded = True
-                self._rejected = self._failed = 0
+                self._count_reply(reply)
                 return reply
+
+    def _count_reply(self, reply: Reply) -> None:
+        self._rejected = 0
+        if not reply.has_content:
+            self._empty += 1
+            self._finish_reason = reply.finish_reason
+        else:
+            self._succeeded = True
+            self._failed = self._empty = 0
+
+    def _stop_if_always_empty(self) -> None:
+        """Called before the next question rather than after the reply, which is paid for and has to be kept."""
+        if self._empty >= (LOST_AFTER if self._succeeded else HOPELESS_AFTER):
+            reason = f" (finish reason {self._finish_reason})" if self._finish_reason else ""
+            which = "the last" if self._succeeded else "the first"
+            raise ModelRejected(f"{which} {self._empty} replies of {self.name} have no content{reason}")
 
     def _stop_if_hopeless(self, error: CallError) -> None:
         """A key that is refused stays refused; the others may be about one request once a call has succeeded."""

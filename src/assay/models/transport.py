@@ -17,9 +17,11 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from yarl import URL
 
+from assay.errors import SpecError
 from assay.models.client import CallError
 from assay.models.first_byte_timeout import Patience
 from assay.models.redact import public_url
+from assay.text import clean
 from assay.types import Failure
 
 MOST_BYTES = 64 << 20
@@ -59,6 +61,20 @@ class Endpoint:
     timeouts: Timeouts = USUAL_TIMEOUTS
     tls: ssl.SSLContext | None = None
     most_bytes: int = MOST_BYTES
+
+    def __post_init__(self) -> None:
+        for name, value in self.headers.items():
+            # the value may be a key: it is never shown
+            if any(ord(character) < 32 or ord(character) == 127 for character in name + value.replace("\t", " ")):
+                raise SpecError(
+                    f'the header "{clean(name)}" holds a line break or another control character; '
+                    "check the key or the variable that it comes from"
+                )
+        if "@" in urlsplit(self.url).netloc and any(name.lower() == "authorization" for name in self.headers):
+            raise SpecError(
+                f"{public_url(self.url)} has a user name in its address, and a key or header sets Authorization too; "
+                "keep one of them"
+            )
 
 
 class Transport:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from assay.errors import Place, Problem, SpecError
 from assay.spec import LoadedScorer, LoadedSolver, LoadedTask
 from assay.spec.code import Code, codes_in
+from assay.spec.isolation import isolation_note
 from assay.spec.source import Source, problem_in
 
 if TYPE_CHECKING:
@@ -62,6 +63,21 @@ def _indented(code: Code, place: Place, source: Source | None) -> Place:
     number = place.line - code.place.line
     own = lines[number] if number < len(lines) else ""
     return Place(place.file, place.line, place.column + max(written.find(own), 0)) if own.strip() else place
+
+
+def isolation_notes(loaded: LoadedTask) -> list[Problem]:
+    """For every snippet that is called once per sample: whether the calls share a process, and why."""
+    parts: list[Any] = [scorer.settings for scorer in loaded.scorers]
+    if loaded.solver is not None:
+        parts += [loaded.solver.settings, loaded.solver.settings.postprocessor]
+    return [
+        problem_in(loaded.document.sources, isolation_note(code, part.isolation), code.place, None)
+        for part in parts
+        if hasattr(part, "isolation")
+        # a postprocessor stands within its solver and has a setting of its own
+        for code in codes_in(part)
+        if code in vars(part).values()
+    ]
 
 
 def require_permission(loaded: LoadedTask, options: CodeOptions, models: Iterable[Connection] = ()) -> None:

@@ -19,9 +19,8 @@ FailureMode = Literal["limit", "worst", "ignore"]
 MAX_FAILURES = 0.05
 
 _SAME = {"==": "=", "≥": ">=", "≤": "<="}
-_RULE = re.compile(
-    r"(?P<address>[^\s>=<≥≤](?:.*?[^\s>=<≥≤])?)\s*(?P<operator>>=|<=|==|[>=<≥≤])\s*(?P<threshold>[^\s>=<]+)\s*"
-)
+# Names may hold operators, so the last one counts; "=>" and "===" are slips, not names that end in an operator.
+_RULE = re.compile(r"(?P<address>.*?(?:\s|[^\s>=<≥≤]))(?P<operator>>=|<=|==|[>=<≥≤])\s*(?P<threshold>[^\s>=<≥≤]+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +60,7 @@ def parse_rule(text: str) -> Rule:
     if found is None or threshold is None:
         raise SpecError(f'"{text}" is not a rule: write one such as "accuracy >= 0.8", with > >= = < or <=')
     operator = _SAME.get(found["operator"], found["operator"])
-    return Rule(address=found["address"], operator=cast("Operator", operator), threshold=threshold)
+    return Rule(address=found["address"].strip(), operator=cast("Operator", operator), threshold=threshold)
 
 
 def _threshold(text: str) -> float | None:

@@ -89,10 +89,6 @@ class Models:
                 return f"{policies.client.name}: {reason}, next try in {max(0, until - now):.0f} s"
         return ""
 
-    def notes(self) -> list[str]:
-        """What the endpoints made us change: a parameter dropped, a schema not taken."""
-        return [note for policies in self._distinct() for note in policies.connection.notes]
-
     def _distinct(self) -> list[Policies]:
         return list({id(policies): policies for policies in self.by_key.values()}.values())
 

@@ -36,7 +36,6 @@ class Ended:
     status: Status
     cached: int
     runs_used: frozenset[int]
-    notes: tuple[str, ...]
 
 
 async def answer_all(
@@ -83,7 +82,6 @@ async def answer_all(
         status="partial" if engine.out_of_budget else "completed",
         cached=engine.cached,
         runs_used=memory.runs_used,
-        notes=tuple(models.notes()),
     )
 
 

@@ -59,7 +59,7 @@ def rescore(
     require_permission(loaded, code)
     repeated = loaded.task.definition.trials
     before = completed(record.spec, registry)
-    _refuse_kinds_without_answers(record)
+    _refuse_runs_without_all_answers(record)
     if before.num_trials != (repeated.num_trials if repeated else 1):
         raise SpecError(
             f"run {record.id} has {counted(before.num_trials, 'trial')} per sample, the task another number"
@@ -70,8 +70,9 @@ def rescore(
     _refuse_unknown_columns(loaded, store, record)
     new = _new_run(loaded, record, before)
     spec = replace(new.spec, name=name, tags=tuple(tags), evaluation=None, specification=None)
-    made = runs.start(store, replace(new, spec=spec))
+    # one transaction: a run that was killed in between would look like one over no samples
     with store.begin() as connection:
+        made = runs.insert(connection, replace(new, spec=spec))
         evidence.copy_samples(connection, record.rows_of, made.no)
     with with_sandbox(loaded, code) as ready:
         _score_all(ready, store, made)
@@ -82,10 +83,14 @@ def rescore(
     return Rescored(report=report, stale=tuple(_stale(before, loaded)))
 
 
-def _refuse_kinds_without_answers(record: RunRecord) -> None:
-    """A generated dataset has rows but no answers: there is nothing to score."""
+def _refuse_runs_without_all_answers(record: RunRecord) -> None:
+    """A generated dataset has no answers, and a run that was interrupted or goes on has only some of them."""
     if record.kind == "generate":
         raise SpecError(f"run {record.id} generated a dataset: it has no answers that could be scored")
+    state = runs.state(record)
+    if state in runs.UNFINISHED:
+        advice = "wait until it is completed" if state == "running" else "run its command again to complete it"
+        raise SpecError(f"run {record.id} is {state} and has only some of its answers: {advice}")
 
 
 def _new_run(loaded: LoadedTask, record: RunRecord, before: RunSpec) -> NewRun:

@@ -29,6 +29,16 @@ class Solved:
         """The rows that got an answer: those that are scored."""
         return without(self.rows, self.failures)
 
+    def only(self, place: int) -> Solved:
+        """One row of the batch."""
+        return Solved(
+            rows=self.rows.pick([place]),
+            inputs=[self.inputs[place]],
+            trials=None if self.trials is None else [self.trials[place]],
+            calls=None if self.calls is None else [self.calls[place]],
+            failures={0: self.failures[place]} if place in self.failures else {},
+        )
+
 
 Scored = Mapping[int, ScoreColumns]
 """The scores of a batch by slot; slot 1 is the first scorer."""
@@ -59,14 +69,7 @@ def without(rows: Rows, failures: Mapping[int, Failure]) -> Rows:
     """The rows that did not fail."""
     if not failures:
         return rows
-    keep = [place for place in range(len(rows)) if place not in failures]
-    return Rows(
-        positions=[rows.positions[place] for place in keep],
-        ids=[rows.ids[place] for place in keep],
-        samples=[rows.samples[place] for place in keep],
-        answers=None if rows.answers is None else [rows.answers[place] for place in keep],
-        traces=None if rows.traces is None else [rows.traces[place] for place in keep],
-    )
+    return rows.pick([place for place in range(len(rows)) if place not in failures])
 
 
 def _columns(outcomes: Sequence[Outcome]) -> ScoreColumns:

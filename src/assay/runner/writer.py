@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 import orjson
 from sqlalchemy import Connection
 
+from assay.errors import RejectedValue
 from assay.runner.scoring import Scored, Solved, without
 from assay.store import runs
 from assay.store import sample_rows as evidence
@@ -17,8 +19,10 @@ from assay.store.row_address import pack
 from assay.store.row_encoder import RowEncoder
 from assay.store.store import Store
 from assay.store.votes import VOTES, Votes, is_votes, write_votes
-from assay.types import PaidCall, Rows, ScoreColumns
+from assay.types import Failure, PaidCall, Reply, Rows, ScoreColumns
 
+UNSTORABLE = (RejectedValue, TypeError, RecursionError)
+"""What a value that cannot be stored raises, in the encoder or in the database."""
 GROUP_ROWS = 500
 GROUP_S = 0.05
 
@@ -33,17 +37,58 @@ class RunWriter:
 
     def write(self, solved: Solved, scored: Scored, *, cursor: int, paid: Sequence[PaidCall] = ()) -> int:
         """Commit a batch with its scores and the replies it cost; gives the number of failures in it."""
-        run_no, rows, answered = self._run_no, solved.rows, solved.answered
+        try:
+            with self._store.begin() as connection:
+                if paid:
+                    write_calls(connection, self._run_no, paid)
+                self._write_samples(connection, solved, scored)
+                runs.advance(connection, self._run_no, cursor)
+        except UNSTORABLE:
+            return self._write_one_by_one(solved, scored, cursor=cursor, paid=paid)
+        return _count_failures(solved, scored)
+
+    def _write_one_by_one(self, solved: Solved, scored: Scored, *, cursor: int, paid: Sequence[PaidCall]) -> int:
+        """Commit a batch that the store rejected as a whole: only what it rejects of it becomes a failure."""
+        for call in paid:
+            self._write_reply(call)
+        failed = 0
+        for place in range(len(solved.rows)):
+            row, scores = _storable(solved.only(place), _scores_of(solved, scored, place), self._rejection)
+            with self._store.begin() as connection:
+                self._write_samples(connection, row, scores)
+            failed += _count_failures(row, scores)
         with self._store.begin() as connection:
-            if paid:
-                write_calls(connection, run_no, paid)
-            evidence.write_samples(connection, run_no, _sample_columns(solved))
-            failed = [(rows.positions[place], failure) for place, failure in solved.failures.items()]
-            evidence.write_failures(connection, run_no, 0, failed)
-            for slot, columns in scored.items():
-                self._write(connection, slot, answered, columns)
-            runs.advance(connection, run_no, cursor)
-        return len(solved.failures) + sum(len(columns.failures) for columns in scored.values())
+            runs.advance(connection, self._run_no, cursor)
+        return failed
+
+    def _write_reply(self, call: PaidCall) -> None:
+        """Commit a reply; of one that the store rejects, keep what it cost, so that it is not paid for again."""
+        try:
+            with self._store.begin() as connection:
+                write_calls(connection, self._run_no, [call])
+        except UNSTORABLE as error:
+            reply = Reply(text=None, usage=call.reply.usage, finish_reason=f"it could not be stored: {error}")
+            with self._store.begin() as connection:
+                write_calls(connection, self._run_no, [replace(call, reply=reply)])
+            print(f"a reply of {call.model} is kept without its text: {error}", file=sys.stderr)
+
+    def _rejection(self, solved: Solved, scored: Scored) -> str | None:
+        """Why the store rejects these rows; None when it takes them. Nothing is written either way."""
+        try:
+            # a connection that is closed without a commit writes nothing
+            with self._store.connect() as connection:
+                self._write_samples(connection, solved, scored)
+        except UNSTORABLE as error:
+            return str(error)
+        return None
+
+    def _write_samples(self, connection: Connection, solved: Solved, scored: Scored) -> None:
+        rows = solved.rows
+        evidence.write_samples(connection, self._run_no, _sample_columns(solved))
+        failed = [(rows.positions[place], failure) for place, failure in solved.failures.items()]
+        evidence.write_failures(connection, self._run_no, 0, failed)
+        for slot, columns in scored.items():
+            self._write(connection, slot, solved.answered, columns)
 
     def write_scores(self, rows: Rows, scored: Scored) -> None:
         """Commit scores of rows whose samples are stored already."""
@@ -75,6 +120,35 @@ class RunWriter:
             return values, metadata
         keep = [place for place in range(n) if place not in columns.failures]
         return [values[place] for place in keep], [metadata[place] for place in keep]
+
+
+def _count_failures(solved: Solved, scored: Scored) -> int:
+    return len(solved.failures) + sum(len(columns.failures) for columns in scored.values())
+
+
+def _scores_of(solved: Solved, scored: Scored, place: int) -> Scored:
+    """The scores of one row of a batch; a row without an answer has none."""
+    if place in solved.failures:
+        return {}
+    # scorers saw only the rows with an answer
+    among = place - sum(1 for failed in solved.failures if failed < place)
+    return {slot: columns.only(among) for slot, columns in scored.items()}
+
+
+def _storable(row: Solved, scores: Scored, rejection: Callable[[Solved, Scored], str | None]) -> tuple[Solved, Scored]:
+    """One row with failures in place of the answer or the scores that the store rejects."""
+    reason = rejection(row, {})
+    if reason is not None:
+        bare = replace(row.rows, answers=None, traces=None)
+        return replace(row, rows=bare, failures={0: Failure(stage="solve", kind="store", detail=reason)}), {}
+    kept = {}
+    for slot, columns in scores.items():
+        reason = rejection(row, {slot: columns})
+        if reason is not None:
+            failure = Failure(stage="score", kind="store", detail=reason)
+            columns = ScoreColumns(values={}, failures={0: failure})
+        kept[slot] = columns
+    return row, kept
 
 
 def _without_votes(columns: ScoreColumns, positions: Sequence[int]) -> tuple[ScoreColumns, list[tuple[int, Votes]]]:

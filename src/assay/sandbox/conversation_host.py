@@ -10,7 +10,7 @@ import orjson
 
 from assay.sandbox.conversation_worker import STEP
 from assay.sandbox.frames import FrameError, framed
-from assay.sandbox.process import Worker, result_of
+from assay.sandbox.process import Channel, result_of
 from assay.sandbox.program import CallFailed, Result
 
 TICK_S = 0.1
@@ -44,7 +44,7 @@ class _Held:
 class Talk:
     """A worker that holds conversations, on the event loop of the run."""
 
-    def __init__(self, worker: Worker, most_s: float) -> None:
+    def __init__(self, worker: Channel, most_s: float) -> None:
         self._worker = worker
         self._most_s = most_s
         self._loop = asyncio.get_running_loop()
@@ -86,8 +86,8 @@ class Talk:
         self.lost = True
         self._ticking.cancel()
         if not self._loop.is_closed():
-            self._loop.remove_reader(self._worker.origin)
             self._loop.remove_writer(self._worker.to)
+            self._loop.remove_reader(self._worker.origin)
         self._worker.end()
 
     def _send(self, message: Any) -> None:
@@ -144,6 +144,10 @@ class Talk:
         while True:
             await asyncio.sleep(TICK_S)
             running = STEP.unpack_from(self._worker.board)[0]
+            shown = self._held.get(running)
+            # the board is a hint that code can write: time that it lays at no door of ours counts for everyone
+            if shown is None or shown.asking:
+                running = 0
             for number, held in list(self._held.items()):
                 if held.asking or running not in (0, number):
                     continue
@@ -173,11 +177,40 @@ class Talk:
                 each.fail(_WorkerGone(detail, blamed=culprit is not None))
 
 
+class Alone:
+    """Conversations that each have a process of their own."""
+
+    def __init__(self, start: Callable[[], Coroutine[Any, Any, Channel | CallFailed]], *, most_s: float) -> None:
+        self._start = start
+        self._most_s = most_s
+        self._talks: set[Talk] = set()
+
+    async def converse(self, row: Any, answer: Answer) -> Result:
+        """One conversation to its end, in a process that ends with it."""
+        worker = await self._start()
+        if isinstance(worker, CallFailed):
+            return worker
+        talk = Talk(worker, self._most_s)
+        self._talks.add(talk)
+        try:
+            return await talk.converse(row, answer)
+        finally:
+            self._talks.discard(talk)
+            if not talk.lost:
+                talk.end()
+
+    def end(self) -> None:
+        """End every process."""
+        for talk in self._talks:
+            if not talk.lost:
+                talk.end()
+
+
 class Talks:
     """The workers of one program, a few at most; a conversation goes where the fewest are."""
 
     def __init__(
-        self, start: Callable[[], Coroutine[Any, Any, Worker | CallFailed]], *, most_s: float, width: int
+        self, start: Callable[[], Coroutine[Any, Any, Channel | CallFailed]], *, most_s: float, width: int
     ) -> None:
         self._start = start
         self._most_s = most_s

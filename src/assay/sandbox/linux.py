@@ -42,9 +42,17 @@ _FOR_NETWORK = (
     "/etc/host.conf",
     "/etc/services",
     "/etc/protocols",
-    "/etc/ssl",
-    "/etc/pki",
+    # certificates and no more: private keys lie beside them
+    "/etc/ssl/certs",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/openssl.cnf",
+    "/etc/pki/ca-trust",
+    "/etc/pki/tls/certs",
+    "/etc/pki/tls/cert.pem",
+    "/etc/pki/tls/openssl.cnf",
     "/usr/share/ca-certificates",
+    "/var/lib/ca-certificates",
     "/run/systemd/resolve",
 )
 
@@ -78,8 +86,11 @@ def unsupported() -> str | None:
     return None
 
 
-def confine(limits: Limits, *, network: bool, parent: int) -> None:
-    """Give up all that code does not need, for good; a ConfinementError where that is not possible."""
+def confine(limits: Limits, *, network: bool, parent: int, forks: bool = False) -> None:
+    """Give up all that code does not need, for good; a ConfinementError where that is not possible.
+
+    With `forks` the process keeps the right to fork, which its children give up in `confine_child`.
+    """
     reason = unsupported()
     if reason is not None:
         raise ConfinementError(reason)
@@ -92,7 +103,21 @@ def confine(limits: Limits, *, network: bool, parent: int) -> None:
         raise ConfinementError("the process that wanted the code has gone")
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     _restrict_files(version, network=network)
-    _filter_calls(network=network, may_write=version >= _KNOWS_TRUNCATION)
+    _install(_filter(network=network, pid=os.getpid(), version=version, forks=forks))
+
+
+def child_filter(*, network: bool) -> bytes:
+    """The filter that the children of a fork server add; built once, because a child starts for every sample."""
+    # process 0 is nobody's: children signal no one, as the filter of their server refuses all but the server's own id
+    return _filter(network=network, pid=0, version=_landlock_version(), forks=False)
+
+
+def confine_child(program: bytes, *, server: int) -> None:
+    """Confine the child of a fork server: it ends with its server, and can neither fork nor signal."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != server:
+        raise ConfinementError("the fork server has gone")
+    _install(program)
 
 
 def bound(limits: Limits, *, file_bytes: int | None = None) -> None:
@@ -194,7 +219,11 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
 
 
-def _filter_calls(*, network: bool, may_write: bool) -> None:
-    code = filter_program(platform.machine(), pid=os.getpid(), network=network, may_write=may_write)
+def _filter(*, network: bool, pid: int, version: int, forks: bool) -> bytes:
+    may_write = version >= _KNOWS_TRUNCATION
+    return filter_program(platform.machine(), pid=pid, network=network, may_write=may_write, forks=forks)
+
+
+def _install(code: bytes) -> None:
     program = _Program(len(code) // 8, code)
     _expect(_call("seccomp", _SECCOMP_SET_MODE_FILTER, 0, ctypes.byref(program)) == 0, "the filter of system calls")

@@ -15,13 +15,16 @@ from typing import Any, Self
 
 import orjson
 
-from assay.sandbox.conversation_host import Answer, Talks
+from assay.sandbox.conversation_host import Alone, Answer, Talks
+from assay.sandbox.forked import Forked, Server
 from assay.sandbox.linux import Limits
-from assay.sandbox.process import Worker, WorkerLost
+from assay.sandbox.process import Channel, Worker, WorkerLost
 from assay.sandbox.program import CallFailed, Program, Result
 
 SLICE_ROWS = 500
 SLICE_BYTES = 4_000_000
+FORKED_ROWS = 20
+"""Rows that a thread takes at a time where each row has a process: starting one takes longer than asking for more."""
 MOST_WIDE = 4
 PATIENCE_S = 0.2
 """A second worker joins when a batch takes longer than this: starting one costs half as much."""
@@ -52,7 +55,8 @@ class Sandbox:
         self._lost: dict[Program, int] = {}
         self._closed = False
         self._broken: dict[Program, str] = {}
-        self._talks: dict[Program, Talks] = {}
+        self._talks: dict[Program, Talks | Alone] = {}
+        self._servers: dict[Worker, Server] = {}
         # the kernel ends a worker when the thread that started it ends: this one lives as long as the sandbox
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="assay-start")
         self._helpers = ThreadPoolExecutor(MOST_WIDE, thread_name_prefix="assay-code")
@@ -86,7 +90,9 @@ class Sandbox:
     def map(self, program: Program, rows: Sequence[Any]) -> list[Result]:
         """One call a row; a row that fails, crashes or hangs fails alone."""
         results: list[Result] = [CallFailed("not run")] * len(rows)
-        waiting = deque(range(0, len(rows), SLICE_ROWS))
+        # two processes at a time from the start: one is forked while the other one runs
+        step, patience_s = (FORKED_ROWS, 0.0) if program.isolation == "process" else (SLICE_ROWS, PATIENCE_S)
+        waiting = deque(range(0, len(rows), step))
 
         def work() -> None:
             while True:
@@ -94,13 +100,13 @@ class Sandbox:
                     start = waiting.popleft()
                 except IndexError:
                     return
-                some = [_encoded(row) for row in rows[start : start + SLICE_ROWS]]
+                some = [_encoded(row) for row in rows[start : start + step]]
                 results[start : start + len(some)] = self._slice(program, some, most_s=self._limits.call_s)
 
         over = threading.Event()
 
         def help_out() -> None:
-            if not over.wait(PATIENCE_S):
+            if not over.wait(patience_s):
                 work()
 
         wide = min(self._width, len(waiting)) - 1
@@ -116,15 +122,21 @@ class Sandbox:
     async def converse(self, program: Program, row: Any, answer: Answer) -> Result:
         """A conversation that the program leads: `answer` is asked for the reply to each list of items."""
         if program not in self._talks:
+            alone = program.isolation == "process"
 
-            async def start() -> Worker | CallFailed:
-                return await asyncio.to_thread(self._taken, program)
+            async def start() -> Channel | CallFailed:
+                return await asyncio.to_thread(self._forked if alone else self._taken, program)
 
-            self._talks[program] = Talks(start, most_s=self._limits.call_s, width=self._width)
+            most_s = self._limits.call_s
+            self._talks[program] = (
+                Alone(start, most_s=most_s) if alone else Talks(start, most_s=most_s, width=self._width)
+            )
         return await self._talks[program].converse(row, answer)
 
     def _slice(self, program: Program, rows: Sequence[bytes], *, most_s: float) -> list[Result]:
         """The results of some rows, however many workers that takes."""
+        if program.isolation == "process":
+            return [self._alone(program, row, most_s=most_s) for row in rows]
         results: list[Result] = []
         for group in _groups(rows):
             batch = _Batch(group)
@@ -136,6 +148,39 @@ class Sandbox:
                     self._attempt(program, worker, batch, most_s)
             results += batch.results
         return results
+
+    def _alone(self, program: Program, row: bytes, *, most_s: float) -> Result:
+        """The result of a row in a process of its own."""
+        child = self._forked(program)
+        if isinstance(child, CallFailed):
+            return child
+        results: list[Result] = []
+        try:
+            child.call([row], results.extend, most_s=most_s)
+        except WorkerLost as lost:
+            return CallFailed(str(lost))
+        finally:
+            child.end()
+        if len(results) == 1:
+            return results[0]
+        return CallFailed("the worker sent another number of results than there are rows")
+
+    def _forked(self, program: Program) -> Forked | CallFailed:
+        """A pristine child of the program's fork server, which is started anew when it is lost."""
+        while True:
+            worker = self._taken(program)
+            if isinstance(worker, CallFailed):
+                return worker
+            with self._lock:
+                server = self._servers.setdefault(worker, Server(worker))
+            try:
+                child = server.fork()
+            except WorkerLost:
+                worker.end()
+                self._forget(program, worker, progressed=False)
+            else:
+                self._give_back(program, worker)
+                return child
 
     def _attempt(self, program: Program, worker: Worker, batch: _Batch, most_s: float) -> None:
         order = batch.next_rows()
@@ -162,7 +207,7 @@ class Sandbox:
             if idle:
                 return idle.pop()
         limits = self._limits
-        if program.shape in ("conversation", "inference"):
+        if program.shape in ("conversation", "inference") and program.isolation == "batch":
             # many conversations share the process: none may be blamed for what all have used
             limits = replace(limits, cpu_s=limits.cpu_s * CONVERSATIONS)
         worker = self._starter.submit(Worker, program, limits, trusted=self._trusted).result()
@@ -190,6 +235,9 @@ class Sandbox:
             self._lost[program] = 0
             if worker in self._alive and worker.cpu_s < self._limits.cpu_s / 2:
                 self._idle[program].append(worker)
+                return
+            if worker.control is not None and worker in self._alive:
+                # its children may still be at work: it is ended with the sandbox
                 return
             self._alive.discard(worker)
         worker.end()

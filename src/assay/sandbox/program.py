@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from assay.spec.code import Code
+from assay.spec.isolation import Isolation
 
 Shape = Literal["sample", "samples", "scores", "plain", "conversation", "inference"]
 
@@ -14,7 +15,8 @@ Shape = Literal["sample", "samples", "scores", "plain", "conversation", "inferen
 class Program:
     """The source of a snippet, the function in it that is called, and how its arguments are made.
 
-    `file` and `line` say where the source stands, so that errors point there.
+    `file` and `line` say where the source stands, so that errors point there. `isolation` says whether calls share a
+    process.
     """
 
     source: str
@@ -23,15 +25,24 @@ class Program:
     file: str = "<snippet>"
     line: int = 1
     network: bool = False
+    isolation: Isolation = "batch"
 
     @classmethod
-    def of(cls, code: Code, shape: Shape, *, network: bool = False) -> Program:
+    def of(cls, code: Code, shape: Shape, *, network: bool = False, isolation: Isolation = "batch") -> Program:
         """The program of a snippet in a file."""
         place = code.place
         file, line = "<snippet>", 1
         if place is not None:
             file, line = (place.file, place.line) if code.literal else (f"{place} (the snippet there)", 1)
-        return cls(source=str(code), function=code.function, shape=shape, file=file, line=line, network=network)
+        return cls(
+            source=str(code),
+            function=code.function,
+            shape=shape,
+            file=file,
+            line=line,
+            network=network,
+            isolation=isolation,
+        )
 
     def document(self) -> dict[str, Any]:
         """The program as it crosses the pipe."""

@@ -9,7 +9,7 @@ import errno
 import struct
 from collections.abc import Sequence
 
-from assay.sandbox.syscalls import ARCHITECTURES, GUARDED, HARMLESS, NETWORK, NEWEST, number_of
+from assay.sandbox.syscalls import ARCHITECTURES, FORKING, GUARDED, HARMLESS, NETWORK, NEWEST, number_of
 
 Instruction = tuple[int, int, int, int]
 
@@ -20,6 +20,10 @@ _KILL: Instruction = (_RETURN, 0, 0, 0x80000000)
 _ALLOW: Instruction = (_RETURN, 0, 0, 0x7FFF0000)
 
 _CLONE_THREAD = 0x10000
+# what fork() of the C library passes to clone(): SIGCHLD, with or without the two flags that keep thread ids right
+_FORKS = (0x01200011, 0x11)
+_SHARED_ANONYMOUS = 0x21  # MAP_SHARED | MAP_ANONYMOUS
+_SET_DEATH_SIGNAL, _SIGKILL, _SET_FILTER = 1, 9, 1
 _WRITE_FLAGS = 0o1 | 0o2 | 0o100 | 0o1000  # O_WRONLY, O_RDWR, O_CREAT, O_TRUNC
 _UNIX, _INET, _INET6, _STREAM = 1, 2, 10, 1
 # isatty, window size, bytes waiting, blocking or not, closing on exec: no terminal can be typed into
@@ -97,10 +101,42 @@ def _bodies(*, pid: int, network: bool, may_write: bool) -> dict[str, list[Instr
     }
 
 
-def filter_program(machine: str, *, pid: int, network: bool, may_write: bool) -> bytes:
+def _forking_bodies() -> dict[str, list[Instruction]]:
+    """What a fork server may do beyond its children: fork, wait, and confine a child as any worker is confined."""
+    forked: list[Instruction] = [_argument(0)]
+    for flags in _FORKS:
+        forked += [(_EQUAL, 0, 1, flags), _ALLOW]
+    return {
+        "clone": [*forked, *_bits(0, _CLONE_THREAD, _ALLOW, _refuse(errno.EPERM))],
+        "fork": [_ALLOW],
+        "wait4": [_ALLOW],
+        "seccomp": _one_of(0, (_SET_FILTER,), errno.EPERM),
+        # a child asks to be killed when its server ends; no other signal may be asked for
+        "prctl": [
+            _argument(0),
+            (_EQUAL, 0, 4, _SET_DEATH_SIGNAL),
+            _argument(1),
+            (_EQUAL, 0, 1, _SIGKILL),
+            _ALLOW,
+            _refuse(errno.EPERM),
+            *_one_of(0, _PRCTLS, errno.EPERM),
+        ],
+        # memory shared by all children would let one call change what the next one reads
+        "mmap": [
+            _argument(3),
+            (_MASK, 0, 0, _SHARED_ANONYMOUS),
+            (_EQUAL, 0, 1, _SHARED_ANONYMOUS),
+            _refuse(errno.EPERM),
+            _ALLOW,
+        ],
+    }
+
+
+def filter_program(machine: str, *, pid: int, network: bool, may_write: bool, forks: bool = False) -> bytes:
     """The filter for the process `pid`: a list of what is allowed; all else is refused.
 
-    `network` lets it make outgoing connections; `may_write` leaves the opening of files to Landlock alone.
+    `network` lets it make outgoing connections; `may_write` leaves the opening of files to Landlock alone; `forks`
+    lets it fork children, each of which adds the stricter filter without it.
 
     >>> len(filter_program("x86_64", pid=1, network=False, may_write=True)) % 8
     0
@@ -114,7 +150,9 @@ def filter_program(machine: str, *, pid: int, network: bool, may_write: bool) ->
         _refuse(errno.ENOSYS),
     ]
     bodies = _bodies(pid=pid, network=network, may_write=may_write)
-    plain = {**HARMLESS, **(NETWORK if network else {})}
+    if forks:
+        bodies |= _forking_bodies()
+    plain = {**HARMLESS, **(NETWORK if network else {}), **(FORKING if forks else {})}
     for name in (*plain, *GUARDED):
         number = number_of(name, machine)
         if number is not None:

@@ -6,6 +6,7 @@ Only the standard library is used here: the worker loads this file.
 from __future__ import annotations
 
 import dataclasses
+import errno
 import inspect
 import io
 import json
@@ -24,6 +25,7 @@ MOST_RESULT = 16_000_000
 MOST_FRAMES = 5
 MOST_WORDS = 1_000
 _FORBIDDEN = "code may not read or write files, start programs or use the network here"
+_CLOSED = "in isolation: process, a call cannot use what was opened while the snippet was loaded"
 
 
 class PrintedTooMuch(BaseException):
@@ -146,6 +148,7 @@ class Snippet:
         self.arguments = SHAPES[program["shape"]]
         self._printed = printed
         self._confined = confined
+        self._isolated = program.get("isolation") == "process"
         self._runner: Any = None
         self._function: Callable[..., Any] = self._nothing
         self._takes: int | None = None
@@ -209,6 +212,8 @@ class Snippet:
             name, said = "", said
         elif isinstance(error, PermissionError) and self._confined:
             said = f"{said} ({_FORBIDDEN})"
+        elif isinstance(error, OSError) and error.errno == errno.EBADF and self._isolated:
+            said = f"{said} ({_CLOSED})"
         head = f"{name}: {said}" if name and said else name or said
         frames = [
             (frame.f_code.co_name, line)

@@ -56,6 +56,9 @@ GUARDED: Numbers = {
 }
 """Allowed for some arguments only, or answered in a way of their own; see `guard.py`."""
 
+FORKING: Numbers = {"wait4": (61, 260), "seccomp": (317, 277)}
+"""What a fork server needs beside the guarded calls: to wait for its children, and to confine them further."""
+
 NETWORK: Numbers = {
     "connect": (42, 203), "recvmmsg": (299, 243), "sendmmsg": (307, 269),
 }
@@ -76,4 +79,4 @@ def number_of(name: str, machine: str) -> int | None:
     (257, None)
     """
     column = ARCHITECTURES[machine][0]
-    return next(table[name][column] for table in (HARMLESS, GUARDED, NETWORK, SETTING_UP) if name in table)
+    return next(table[name][column] for table in (HARMLESS, GUARDED, FORKING, NETWORK, SETTING_UP) if name in table)

@@ -12,7 +12,8 @@ import os
 import struct
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from assay.sandbox import shims
@@ -27,18 +28,25 @@ STATUS = struct.Struct("<i")
 STATUS_BYTES = mmap.PAGESIZE
 
 
-def main(status: int) -> None:
-    """Take the pipe for ourselves, load the snippet, and answer calls."""
+def main(shared: int) -> None:
+    """Take the pipe for ourselves, load the snippet, and answer calls.
+
+    `shared` is the page that shows the row being run or, for calls in processes of their own, the control socket.
+    """
     incoming, outgoing = _private_pipe()
-    board = mmap.mmap(status, STATUS_BYTES)
-    os.close(status)
     boot = read_message(incoming)
     if boot is None:
         return
     talks = boot["program"]["shape"] in ("conversation", "inference")
+    forks = boot["program"]["isolation"] == "process"
+    # once confined, our own files can no longer be read
+    converse: Callable[[Snippet, Any, int, int], None] | None = None
     if talks:
-        # once confined, our own files can no longer be read
-        from assay.sandbox.conversation_worker import converse
+        from assay.sandbox import conversation_worker
+
+        converse = conversation_worker.converse
+    if forks:
+        from assay.sandbox.fork_server import ForkServer
     try:
         _settle(boot)
     except ConfinementError as error:
@@ -52,11 +60,36 @@ def main(status: int) -> None:
     read_message(incoming)
     _send(outgoing, {"broken": snippet.load()})
     printed.take()
-    if talks:
+    if forks:
+        open_files = boot["limits"]["open_files"]
+        server = ForkServer(shared, confined=boot["confined"], network=boot["network"], open_files=open_files)
+        server.serve(partial(_one_call, snippet, converse))
+        return
+    board = mmap.mmap(shared, STATUS_BYTES)
+    os.close(shared)
+    if converse is not None:
         converse(snippet, board, incoming, outgoing)
         return
     while (message := read_message(incoming)) is not None:
-        serve(snippet, message["rows"], board, outgoing)
+        serve(snippet, message["rows"], board, incoming, outgoing)
+
+
+def _one_call(
+    snippet: Snippet, converse: Callable[[Snippet, Any, int, int], None] | None, channel: int, seed: bytes
+) -> None:
+    """Answer one call, or lead one conversation, in a process of its own."""
+    from assay.sandbox.fork_server import reseed
+
+    # a child has no neighbours: there is nobody to be told apart from on a shared page
+    board = bytearray(STATUS_BYTES)
+    if converse is not None:
+        reseed(seed, os.urandom(16))
+        converse(snippet, board, channel, channel)
+        return
+    message = read_message(channel)
+    if message is not None:
+        reseed(seed, repr(message).encode(errors="surrogatepass"))
+        serve(snippet, message["rows"], board, channel, channel)
 
 
 def _private_pipe() -> tuple[int, int]:
@@ -72,14 +105,15 @@ def _private_pipe() -> tuple[int, int]:
 def _settle(boot: Mapping[str, Any]) -> None:
     limits = Limits(**boot["limits"])
     if boot["confined"]:
-        confine(limits, network=boot["network"], parent=boot["parent"])
+        forks = boot["program"]["isolation"] == "process"
+        confine(limits, network=boot["network"], parent=boot["parent"], forks=forks)
         return
     # trusted code runs on machines where not every limit can be set
     with contextlib.suppress(OSError, ValueError):
         bound(limits)
 
 
-def serve(snippet: Snippet, rows: list[Any], board: Any, outgoing: int) -> None:
+def serve(snippet: Snippet, rows: list[Any], board: Any, incoming: int, outgoing: int) -> None:
     """Run a batch row by row; the board always shows the row that is being run."""
     parts: list[str] = []
     size, sent_at = 0, time.monotonic()
@@ -90,13 +124,16 @@ def serve(snippet: Snippet, rows: list[Any], board: Any, outgoing: int) -> None:
         size += len(part)
         now = time.monotonic()
         if now - sent_at > FLUSH_S or size > FLUSH_CHARACTERS:
-            _results(outgoing, parts, done=False)
-            parts, size, sent_at = [], 0, now
-    _results(outgoing, parts, done=True)
+            _results(incoming, outgoing, parts, done=False)
+            parts, size, sent_at = [], 0, time.monotonic()
+    _results(incoming, outgoing, parts, done=True)
 
 
-def _results(outgoing: int, parts: list[str], *, done: bool) -> None:
-    head = f'{{"done":{"true" if done else "false"},"cpu":{time.process_time():.3f},"results":['
+def _results(incoming: int, outgoing: int, parts: list[str], *, done: bool) -> None:
+    """Send results under a token that the parent hands out only now, after the code that made them has returned."""
+    write_message(outgoing, b'{"ready":true}')
+    token = read_message(incoming)["token"]
+    head = f'{{"token":"{token}","done":{"true" if done else "false"},"cpu":{time.process_time():.3f},"results":['
     write_message(outgoing, f"{head}{','.join(parts)}]}}".encode())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -15,6 +16,10 @@ from assay.scorers.pattern import compiled, matchable
 from assay.templates import has_placeholder, values
 from assay.types import Rows, ScoreColumns
 
+MOST_STEPS = 200_000
+"""Keywords that are applied to one reply. References that branch double the work at every level: 24 levels are 2^24."""
+_steps: ContextVar[list[int]] = ContextVar("_steps")
+"""How many keywords were applied to the reply that is being looked at, in a list so that it can be counted up."""
 _DATA_KEYWORDS = ("const", "enum", "default", "examples")
 
 
@@ -31,7 +36,7 @@ class JsonSchema(TextScorer):
             return given
         if isinstance(given, str):
             try:
-                given = orjson.loads(given)
+                given = orjson.loads(str(given))  # orjson takes no subclass of str
             except orjson.JSONDecodeError as error:
                 raise ValueError(f"the schema is text, but not JSON: {error.msg}") from error
         if not isinstance(given, Mapping | bool):
@@ -113,10 +118,13 @@ def _judge(schema_text: str) -> Callable[[Any], str | None]:
     from referencing.exceptions import Unresolvable
 
     schema = orjson.loads(schema_text)
-    linear = extend(validator_for(schema, default=_newest()), _LINEAR)  # type: ignore[no-untyped-call]
+    usual = validator_for(schema, default=_newest())
+    counted = {name: _counted(function) for name, function in {**usual.VALIDATORS, **_LINEAR}.items()}
+    linear = extend(usual, counted)  # type: ignore[no-untyped-call]
     validator = linear(schema, registry=Registry())
 
     def problem_of(document: Any) -> str | None:
+        _steps.set([0])
         try:
             error = best_match(validator.iter_errors(document))
         except Unresolvable as unresolved:
@@ -126,6 +134,19 @@ def _judge(schema_text: str) -> Callable[[Any], str | None]:
         return None if error is None else f"{error.json_path}: {error.message[:500]}"
 
     return problem_of
+
+
+def _counted(function: Callable[..., Iterator[Any] | None]) -> Callable[..., Iterator[Any]]:
+    """A keyword of JSON Schema that takes part in the count of steps."""
+
+    def count_and_apply(*arguments: Any) -> Iterator[Any]:
+        steps = _steps.get()
+        steps[0] += 1
+        if steps[0] > MOST_STEPS:
+            raise RowFailureError(f"the schema takes more than {MOST_STEPS:,} steps for this reply")
+        yield from function(*arguments) or ()
+
+    return count_and_apply
 
 
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[Any]:

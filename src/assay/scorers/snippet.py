@@ -14,6 +14,7 @@ from assay.sandbox.program import CallFailed, Program, Result
 from assay.scorers.common import RowFailureError
 from assay.spec.code import Code, ScoreCode
 from assay.spec.fields import ScorerSpec
+from assay.spec.isolation import Isolation, isolation_of
 from assay.spec.messages import described
 from assay.types import Failure, Rows, ScoreColumns
 
@@ -26,6 +27,7 @@ class PythonScorer(ScorerSpec):
 
     type: Literal["python"]
     compute_scores_snippet: ScoreCode
+    isolation: Isolation | None = None
     metrics: list[Any]
 
 
@@ -41,7 +43,8 @@ def snippet(settings: PythonScorer, rows: Rows, *, sandbox: Sandbox) -> ScoreCol
     """
     code = settings.compute_scores_snippet
     given = arguments(rows, outputs=code.takes(2))
-    return scored(sandbox.map(Program.of(code, "sample"), given), code)
+    program = Program.of(code, "sample", isolation=isolation_of(code, settings.isolation))
+    return scored(sandbox.map(program, given), code)
 
 
 def arguments(rows: Rows, *, outputs: bool) -> list[list[Any]]:

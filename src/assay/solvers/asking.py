@@ -48,10 +48,8 @@ def answer_in(reply: Reply) -> str | Failure:
     """
     if reply.refusal is not None:
         return Failure(stage=STAGE, kind="refusal", detail=reply.refusal)
-    if reply.text is not None:
-        return reply.text
-    if any(item.get("type") == "function_call" for item in reply.items):
-        return ""
+    if reply.has_content:
+        return reply.text or ""
     reason = f" (finish reason {reply.finish_reason})" if reply.finish_reason else ""
     return Failure(stage=STAGE, kind="parse", detail=f"the reply has no content{reason}")
 

@@ -12,6 +12,7 @@ from assay.sandbox.program import CallFailed, Program, Result
 from assay.solvers.asking import STAGE
 from assay.solvers.conversation import UnreadableError, as_trace
 from assay.spec.fields import Postprocessor
+from assay.spec.isolation import isolation_of
 from assay.spec.messages import described
 from assay.types import MAX_FANOUT, Failure, Fanned, Rows, Trace
 
@@ -22,7 +23,9 @@ def postprocess(settings: Postprocessor, rows: Rows, *, sandbox: Sandbox) -> lis
     answers: Sequence[Any] = [None] * n if rows.answers is None else rows.answers
     traces: Sequence[Any] = [None] * n if rows.traces is None else [trace.items for trace in rows.traces]
     given = [list(row) for row in zip(rows.samples, rows.ids, answers, traces, strict=True)]
-    results = sandbox.map(Program.of(settings.postprocess_snippet, "sample"), given)
+    code = settings.postprocess_snippet
+    program = Program.of(code, "sample", isolation=isolation_of(code, settings.isolation))
+    results = sandbox.map(program, given)
     return [_fanned(result) for result in results]
 
 

@@ -14,6 +14,7 @@ from assay.sandbox.program import CallFailed, Program
 from assay.solvers.asking import STAGE, AskingSolverSpec, said
 from assay.solvers.conversation import UnreadableError, answer_of, as_trace
 from assay.spec.code import SolverCode
+from assay.spec.isolation import Isolation, isolation_of
 from assay.types import Ask, Failure, Reply, Request, Rows, Sampling, Solution, Trace
 
 
@@ -22,13 +23,15 @@ class PythonSolver(AskingSolverSpec):
 
     type: Literal["python"]
     run_solver_snippet: SolverCode
+    isolation: Isolation | None = None
 
 
 async def snippet(settings: PythonSolver, rows: Rows, ask: Ask, *, sandbox: Sandbox) -> Solution | Failure:
     """Let the code lead the conversation; a call that fails ends it, and is the failure of the sample."""
     asking = _Asking(ask, settings.sampling.value)
     row = [rows.samples[0], rows.ids[0], None, None]
-    program = Program.of(settings.run_solver_snippet, "conversation")
+    code = settings.run_solver_snippet
+    program = Program.of(code, "conversation", isolation=isolation_of(code, settings.isolation))
     try:
         result = await sandbox.converse(program, row, asking)
         if isinstance(result, CallFailed):

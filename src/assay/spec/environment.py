@@ -45,9 +45,13 @@ class Environment(dict[str, str]):
 
 
 def environment_of(root: Path) -> Environment:
-    """The environment, and below it what the project's `.env` sets."""
+    """The environment, and below it what the project's `.env` sets; an empty variable hides nothing."""
     env_file = root / ".env"
-    return Environment({**_env_file(env_file), **os.environ}, env_file)
+    written = _env_file(env_file)
+    # an empty variable is how shells and CI systems pass on one that nobody set
+    return Environment(
+        {**written, **{name: value for name, value in os.environ.items() if value or name not in written}}, env_file
+    )
 
 
 def unset_variable(name: str, environment: Mapping[str, str], file: Path) -> str:

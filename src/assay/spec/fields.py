@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from assay.spec.code import PostprocessCode
+from assay.spec.isolation import Isolation
 from assay.spec.located import ColumnName, Located, Template
 from assay.types import Purpose
 
@@ -39,6 +40,7 @@ class Postprocessor(Settings):
 
     type: Literal["python"]
     postprocess_snippet: PostprocessCode
+    isolation: Isolation | None = None
 
 
 class SolverSpec(Settings):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,9 @@ _TYPES = {
     _TAG + "timestamp": "a date",
 }
 _LARGEST = 2**63
+_LONGEST_NUMBER = 200
+"""Characters of a number; reading `1:30:00...` as YAML does takes time that grows with the square of its length."""
+_MOST_REFERENCES = 10_000
 
 
 def load_document(
@@ -110,6 +113,7 @@ class _Reader:
         self.problems: list[Problem] = []
         self.notes: list[Problem] = []
         self.count = 0
+        self.references = 0
         self.in_data = False
         self.typed: dict[tuple[str | int | None, str], Problem] = {}
 
@@ -136,6 +140,10 @@ class _Reader:
             return self._attempt(node, lambda: self.inclusion.text(node.text, node.place))
         if node.tag in (_TAG + "str", _TAG + "merge", _TAG + "value"):
             return _located(node)
+        if node.tag in (_TAG + "int", _TAG + "float") and len(node.text) > _LONGEST_NUMBER:
+            message = f"a number with {len(node.text):,} characters; at most {_LONGEST_NUMBER} are read; quote text"
+            self.problems.append(self._problem(message, node))
+            return None
         reader = _READERS.get(node.tag)
         if reader is None:
             self.problems.append(self._problem(f'the tag "{_short(node.tag)}" is not known here', node))
@@ -186,7 +194,7 @@ class _Reader:
             pairs[name] = (key, child)
         for name, pair in self._merged(node, depth).items():
             pairs.setdefault(name, pair)
-        if "$ref" in pairs:
+        if "$ref" in pairs and not _is_inside_a_schema(pairs["$ref"][1]):
             return self._referenced(pairs, steps, depth)
         return self._entries(pairs, steps, depth)
 
@@ -233,6 +241,11 @@ class _Reader:
         if target.kind != "scalar" or target.tag != _TAG + "str":
             self.problems.append(self._problem("$ref takes the path of a YAML file", target))
             return None
+        self.references += 1
+        if self.references > _MOST_REFERENCES:
+            if self.references == _MOST_REFERENCES + 1:
+                self.problems.append(self._problem(f"more than {_MOST_REFERENCES:,} $ref to follow", target))
+            return None
         siblings = self._entries(pairs, steps, depth)
 
         def load() -> Any:
@@ -246,7 +259,7 @@ class _Reader:
 
     def _joined(self, node: Node, siblings: dict[str, Any], steps: Steps, depth: int, key: Node) -> Any:
         """The referenced value with the siblings of `$ref` laid over it."""
-        kept = {at: spot for at, spot in self.positions.items() if siblings and at[: len(steps)] == steps}
+        kept = {at: self.positions[at] for at in _steps_of(siblings, steps) if at in self.positions}
         loaded = self.value(node, steps, depth + 1)
         if not siblings:
             return loaded
@@ -256,7 +269,7 @@ class _Reader:
             if name in loaded:
                 spot = kept[(*steps, name)]
                 self.notes.append(self._at(f'"{name}" hides the value of the same name from $ref', spot.key))
-        self.positions.update({at: spot for at, spot in kept.items() if at != steps})
+        self.positions.update(kept)
         return {**loaded, **siblings}
 
     def _attempt(self, node: Node, load: Any) -> Any:
@@ -325,6 +338,23 @@ def _unknown_secrets(text: str, data: Any, steps: Steps, environment: Mapping[st
     for step in steps[:2] if kind_of(data) == "run" else ():
         part = part[step]
     return [] if any(isinstance(block, dict) and "secrets" in block for block in (data, part)) else names
+
+
+def _is_inside_a_schema(target: Node) -> bool:
+    """Whether the value of a `$ref` is a place in the JSON Schema around it (`#/$defs/name`) and no file."""
+    return target.kind == "scalar" and target.text.startswith("#")
+
+
+def _steps_of(value: Any, steps: Steps) -> Iterator[Steps]:
+    """The ways to everything inside a mapping or a list."""
+    inside: Iterable[tuple[str | int, Any]] = ()
+    if isinstance(value, dict):
+        inside = value.items()
+    elif isinstance(value, list):
+        inside = enumerate(value)
+    for step, part in inside:
+        yield (*steps, step)
+        yield from _steps_of(part, (*steps, step))
 
 
 def _owner_of_prompts(data: Any, steps: Steps) -> Mapping[str, Any] | None:

@@ -18,6 +18,7 @@ from assay.spec.definitions import NOTHING, Definitions
 from assay.spec.document import Document, Steps
 from assay.spec.environment import variable_of, with_environment
 from assay.spec.fields import Key, Located, Settings
+from assay.spec.isolation import Isolation
 from assay.spec.kind import kind_of
 from assay.spec.load import read_document
 from assay.spec.locate import Checker
@@ -140,6 +141,7 @@ class CustomInference(Settings):
 
     connection_type: Literal["custom_inference"]
     run_inference_snippet: InferenceCode
+    isolation: Isolation | None = None
     environment: dict[str, str] = Field(default_factory=dict, repr=False)
     timeout: Seconds | None = None
     adapter: AdapterReference | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,7 +45,11 @@ def read_source(path: Path) -> Source:
     try:
         if path.is_dir():
             raise SpecError(f"{file} is a folder; expected a file")
-        size = path.stat().st_size
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            # a device may never end, and a pipe may never begin
+            raise SpecError(f"{file} is a device or a pipe; expected a file")
+        size = status.st_size
         if size > MOST_BYTES:
             raise SpecError(f"{file} has {size:,} bytes; at most {MOST_BYTES:,} are read")
         content = path.read_bytes()

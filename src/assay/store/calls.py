@@ -97,8 +97,10 @@ class CallReader:
         )
 
     def has_answered(self, model: str) -> bool:
-        """Is any reply of this model kept?"""
-        found = self._connection.execute(select(calls.c.run_no).where(calls.c.model == model).limit(1)).first()
+        """Is any reply of this model kept that says something?"""
+        has_text = calls.c.reply.not_like('{"text":null%')
+        query = select(calls.c.run_no).where(calls.c.model == model, has_text).limit(1)
+        found = self._connection.execute(query).first()
         self._connection.rollback()
         return found is not None
 

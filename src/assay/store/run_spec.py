@@ -160,7 +160,8 @@ class RunSpec:
         document = _document(self)
         for unimportant in ("display_name", "name", "tags", "evaluation", "specification", "provenance", "version"):
             document.pop(unimportant, None)
-        document["definition"] = {k: v for k, v in self.definition.items() if k not in _STATED_ELSEWHERE}
+        definition = {k: v for k, v in self.definition.items() if k not in _STATED_ELSEWHERE}
+        document["definition"] = _without_isolation(definition)
         document["scorers"] = [_deciding(scorer) for scorer in document["scorers"]]
         if self.dataset.sha256 is not None:
             document["dataset"]["source"] = settings_of_source(self.dataset.source)
@@ -194,6 +195,18 @@ class RunSpec:
         if version > VERSION:
             raise StoreError(f"a run was written by a newer assay (spec version {version}): upgrade assay to read it")
         return _from_version_1(document)
+
+
+def _without_isolation(definition: dict[str, Any]) -> dict[str, Any]:
+    """A definition without the isolation of the solver's code: it decides where code runs, not what it returns."""
+    solver = definition.get("solver")
+    if not isinstance(solver, Mapping):
+        return definition
+    settings = {name: value for name, value in solver.items() if name != "isolation"}
+    after = settings.get("postprocessor")
+    if isinstance(after, Mapping):
+        settings["postprocessor"] = {name: value for name, value in after.items() if name != "isolation"}
+    return {**definition, "solver": settings}
 
 
 def import_identity(tool: str, sha256: str) -> str:
@@ -262,6 +275,9 @@ _STATED_ELSEWHERE = ("dataset", "scorers", "trials", "actions")
 def _deciding(scorer: Mapping[str, Any]) -> dict[str, Any]:
     """A scorer's entry without the names that people read, and without the path of a rubric whose content it has."""
     named = ("display_name", "description", *(("rubric",) if scorer.get("rubrics") else ()))
+    if scorer.get("type") == "python":
+        # it decides where the code runs, not what it returns
+        named = (*named, "isolation")
     settings = {name: value for name, value in scorer.get("settings", {}).items() if name not in named}
     metrics = [
         {**metric, "settings": {k: v for k, v in metric.get("settings", {}).items() if k not in named}}

@@ -25,6 +25,8 @@ Status = Literal["running", "completed", "partial", "failed", "interrupted"]
 STALE_AFTER = timedelta(seconds=30)
 LATEST, OF_TASK = "latest", "@latest"
 """What stands for the newest run, and what behind the key of a task for the newest run of that task."""
+UNFINISHED = ("running", "interrupted")
+"""States of a run that has only some of its samples."""
 LONGEST_NAME = 100
 CANDIDATES_SHOWN = 5
 
@@ -86,27 +88,32 @@ def state(record: RunRecord) -> Status:
 def start(store: Store, new: NewRun, *, evidence: int | None = None) -> RunRecord:
     """Write down a new run, owned by this process."""
     with store.begin() as connection:
-        result = connection.execute(
-            runs.insert().values(
-                id=secrets.token_hex(6),
-                identity=new.identity or new.spec.identity(),
-                status="running",
-                kind=new.spec.kind,
-                task=new.task or new.spec.task,
-                file=new.file,
-                model=new.model,
-                seed=new.spec.seed,
-                spec=new.spec.to_json(),
-                started_at=now(),
-                owner=_me(),
-                heartbeat_at=now(),
-                cursor=0,
-                evidence=evidence,
-                **_names(new.spec),
-            )
+        return insert(connection, new, evidence=evidence)
+
+
+def insert(connection: Connection, new: NewRun, *, evidence: int | None = None) -> RunRecord:
+    """Write down a new run, owned by this process, in a transaction that does more than that."""
+    result = connection.execute(
+        runs.insert().values(
+            id=secrets.token_hex(6),
+            identity=new.identity or new.spec.identity(),
+            status="running",
+            kind=new.spec.kind,
+            task=new.task or new.spec.task,
+            file=new.file,
+            model=new.model,
+            seed=new.spec.seed,
+            spec=new.spec.to_json(),
+            started_at=now(),
+            owner=_me(),
+            heartbeat_at=now(),
+            cursor=0,
+            evidence=evidence,
+            **_names(new.spec),
         )
-        assert result.inserted_primary_key is not None
-        return _one(connection, result.inserted_primary_key[0])
+    )
+    assert result.inserted_primary_key is not None
+    return _one(connection, result.inserted_primary_key[0])
 
 
 def _names(spec: RunSpec) -> dict[str, object]:
@@ -249,6 +256,16 @@ def find(store: Store, name: str) -> RunRecord:
     if len(records) == 1:
         return records[0]
     raise _not_found(store, name) if not records else _ambiguous(name, records)
+
+
+def newest_finished(store: Store) -> RunRecord:
+    """The newest run that is neither under way nor interrupted."""
+    finished = runs.c.status.not_in(UNFINISHED) & runs.c.kind.not_in(sorted(STEPS)) & (runs.c.no > 0)
+    with store.connect() as connection:
+        row = connection.execute(select(runs).where(finished).order_by(runs.c.no.desc()).limit(1)).first()
+    if row is None:
+        raise _not_found(store, LATEST)
+    return _record(row)
 
 
 def _ambiguous(name: str, records: Sequence[RunRecord]) -> SpecError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +15,7 @@ from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from assay.errors import SpecError, StoreError
+from assay.errors import RejectedValue, SpecError, StoreError
 from assay.store import schema
 from assay.store.sqlite_file import (
     APPLICATION_ID,
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
     from assay.store.migrate import Migration
 
 
+OPENED: dict[Path, None] = {}
+"""The stores that this process has opened, to be examined when a command fails for no other reason."""
+LONGEST_NAME, LONGEST_PATH = 255, 4_000
+"""In bytes, as Linux and macOS have them; a little less for the whole path, which the same suffixes make longer."""
 _NEW: set[Path] = set()
 """The stores that this process created together with their folders."""
 
@@ -138,6 +143,7 @@ def open_store(location: str, *, create: bool = True) -> Store:
                 print(migration_words(path, migration), file=sys.stderr)
         engine = create_engine(URL.create("sqlite", database=str(path)))
         event.listen(engine, "connect", _configure_sqlite)
+    OPENED[path] = None
     return Store(engine, location)
 
 
@@ -161,6 +167,7 @@ def open_for_reading(location: str) -> Store:
         query = {**reading_query(path), "uri": "true"}
         engine = create_engine(URL.create("sqlite", database=path.as_uri(), query=query))
         event.listen(engine, "connect", _configure_reading)
+    OPENED[path] = None
     return Store(engine, location, reads=path)
 
 
@@ -223,7 +230,7 @@ def migration_words(path: Path, migration: Migration) -> str:
 def store_path(location: str) -> Path:
     """Return the file of a store from a path or a `sqlite:///` URL."""
     if "://" not in location:
-        return Path(location).resolve()
+        return _usable(Path(location))
     try:
         url = make_url(location)
         database = url.database if url.get_backend_name() == "sqlite" and not url.query else None
@@ -233,7 +240,16 @@ def store_path(location: str) -> Path:
         # what follows the scheme may hold a password
         kind = location.partition("://")[0]
         raise SpecError(f"{kind}://... is not a store that this version can open: give the path of a file")
-    return Path(database).resolve()
+    return _usable(Path(database))
+
+
+def _usable(path: Path) -> Path:
+    """The absolute path, unless it is longer than file systems allow."""
+    path = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() fails on a path that is too long
+    # SQLite and our lock put up to five characters behind the name
+    if any(len(os.fsencode(part)) > LONGEST_NAME - 5 for part in path.parts) or len(os.fsencode(path)) > LONGEST_PATH:
+        raise SpecError(f"the path of the store is too long: {str(path)[:60]}...; give a shorter --store")
+    return path.resolve()
 
 
 def existing_version(path: Path) -> str:
@@ -300,6 +316,10 @@ def _schema_transaction(path: Path) -> Iterator[Connection]:
         engine.dispose()
 
 
+_ABOUT_VALUES = {"DataError", "IntegrityError", "InterfaceError"}
+"""What drivers of the Python database API raise because of a value; trouble with the database is OperationalError."""
+
+
 @contextmanager
 def explained(location: str) -> Iterator[None]:
     """Turn a database error into a sentence; the one place that does."""
@@ -307,8 +327,15 @@ def explained(location: str) -> Iterator[None]:
         yield
     except SQLAlchemyError as error:
         cause = getattr(error, "orig", None) or error
+        if type(cause).__name__ in _ABOUT_VALUES:
+            raise RejectedValue(f"the store {location} rejects a value: {cause}") from error
         raise StoreError(f"the store {location} cannot be used: {cause}") from error
     except OSError as error:
         raise StoreError(f"the store {location} cannot be used: {error.strerror or error}") from error
+    except (OverflowError, UnicodeError) as error:
+        # what the driver says of integers beyond 64 bits and of halves of characters
+        raise RejectedValue(f"the store {location} rejects a value: {error}") from error
     except sqlite3.Error as error:
+        if type(error).__name__ in _ABOUT_VALUES:
+            raise RejectedValue(f"the store {location} rejects a value: {error}") from error
         raise StoreError(f"the store {location} cannot be used: {error}") from error

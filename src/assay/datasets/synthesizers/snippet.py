@@ -10,6 +10,7 @@ from assay.registry import BatchSynthesizerKind, InSandbox
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.program import CallFailed, Program, Result
 from assay.spec.code import Code
+from assay.spec.isolation import Isolation, isolation_of
 
 
 class SynthesizeCode(Code):
@@ -24,11 +25,13 @@ class PythonSynthesizer(SynthesizerSpec):
 
     type: Literal["python"]
     synthesize_snippet: SynthesizeCode
+    isolation: Isolation | None = None
 
 
 def from_code(settings: PythonSynthesizer, rows: Sequence[Row], *, sandbox: Sandbox) -> list[Made]:
     """What the function gives for each row; whatever else it gives is a failure of that row."""
-    program = Program.of(settings.synthesize_snippet, "plain")
+    code = settings.synthesize_snippet
+    program = Program.of(code, "plain", isolation=isolation_of(code, settings.isolation))
     results = sandbox.map(program, [[row] for row in rows])
     return [_made(row, result) for row, result in zip(rows, results, strict=True)]
 

@@ -189,6 +189,24 @@ def test_a_rendering_that_takes_too_long_is_ended_and_the_next_one_works(monkeyp
         assert render_text("{{ 'a' ~ n }}", {"n": 1}) == "a1"
 
 
+def test_a_forked_process_renders_and_is_watched():
+    child = (
+        "import os, sys; from assay.templates import render_text, budget; budget.MOST_SECONDS = 0.3\n"
+        "assert render_text('{{ 1 ~ 1 }}', {}) == '11'\n"
+        "budget._lock.acquire()\n"
+        "if os.fork():\n"
+        "    sys.exit(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+        "try: render_text(sys.argv[1], {})\n"
+        "except Exception as error: sys.exit(0 if 'takes more than' in str(error) else 1)\n"
+        "sys.exit(2)\n"
+    )
+    slow = (
+        BIG
+        + "{% set b = a ~ 'b' %}{% set c = a ~ 'c' %}{% for i in range(99999) %}{% if b == c %}x{% endif %}{% endfor %}"
+    )
+    assert subprocess.run([sys.executable, "-c", child, slow], timeout=30, check=False).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("template", "value"),
     [

@@ -6,6 +6,7 @@ another thread, for work that is neither: comparing long texts a million times.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import ItemsView, KeysView, Mapping, ValuesView
@@ -62,16 +63,30 @@ class Budget:
             self.charge(_ENTRY * len(value))
         return value
 
-    def __enter__(self) -> None:
+    def enter(self) -> None:
+        """Begin a rendering; every one pays for this, so it is one function."""
         self.depth += 1
         if self.depth == 1:
             self.steps = self.text = 0
-            self.watched.begin()
+            self.watched.since = time.monotonic()
+            if not _Watching.on:
+                _Watching.on = True
+                threading.Thread(target=_watch, name="template-time", daemon=True).start()
 
-    def __exit__(self, *_: object) -> None:
+    def leave(self) -> None:
+        """End a rendering; TimeUp when it took too long and has not been interrupted yet."""
         self.depth -= 1
-        if self.depth == 0:
-            self.watched.end()
+        if self.depth:
+            return
+        watched = self.watched
+        # under the lock of the watching thread: nothing is raised in this thread once the rendering is over
+        with _lock:
+            watched.since = None
+            fired, watched.fired = watched.fired, False
+            if fired:
+                _raise_in(watched.thread, None)
+        if fired:
+            raise TimeUp
 
     def abandon(self) -> None:
         """Forget a rendering that was interrupted, wherever that happened."""
@@ -85,7 +100,14 @@ class Budget:
 # tuples, because they are checked far faster than unions and every value of a template is
 _TEXT = (str, bytes)
 _ENTRIES = (list, tuple, dict)
+_ONLY_TEXT = {str}
 _SEQUENCES = (list, tuple, set, frozenset, range, KeysView, ValuesView, ItemsView)
+
+
+class _Watching:
+    """Whether a thread watches the time of renderings."""
+
+    on = False
 
 
 class _Watched:
@@ -100,25 +122,8 @@ class _Watched:
         with _lock:
             _all_watched.append(self)
 
-    def begin(self) -> None:
-        self.since = time.monotonic()
-        if not _watching.is_set():
-            _watching.set()
-            threading.Thread(target=_watch, name="template-time", daemon=True).start()
-
-    def end(self) -> None:
-        # under the lock of the watching thread: nothing is raised in this thread once the rendering is over
-        with _lock:
-            self.since = None
-            fired, self.fired = self.fired, False
-            if fired:
-                _raise_in(self.thread, None)
-        if fired:
-            raise TimeUp
-
 
 _lock = threading.Lock()
-_watching = threading.Event()
 _all_watched: list[_Watched] = []
 
 
@@ -138,10 +143,10 @@ def _watch() -> None:
         idle = 0 if running else idle + 1
         if idle > _IDLE_POLLS:
             # a rendering that began meanwhile either sees the flag, or is seen here
-            _watching.clear()
+            _Watching.on = False
             if all(watched.since is None for watched in _all_watched):
                 return
-            _watching.set()
+            _Watching.on = True
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:
@@ -159,12 +164,24 @@ class _Local(threading.local):
         self.budget = Budget()
 
 
-_local = _Local()
+LOCAL = _Local()
 
 
 def budget() -> Budget:
     """The budget of the rendering in this thread."""
-    return _local.budget
+    return LOCAL.budget
+
+
+def _begin_anew() -> None:
+    """Let a forked process start without the watching thread, which a fork does not copy, and without its lock."""
+    global _lock
+    _lock = threading.Lock()
+    _all_watched.clear()
+    _Watching.on = False
+    LOCAL.budget = Budget()
+
+
+os.register_at_fork(after_in_child=_begin_anew)
 
 
 def measured(value: Any) -> int:
@@ -176,6 +193,8 @@ def measured(value: Any) -> int:
         return len(value)
     if value is None or isinstance(value, float):
         return 8
+    if isinstance(value, list) and set(map(type, value)) == _ONLY_TEXT:
+        return sum(map(len, value)) + 4 * len(value)
     total, stack = 0, [value]
     while stack:
         part = stack.pop()

@@ -36,8 +36,10 @@ class Compiled:
         """The value of a template that is one expression, else its text."""
         given = {name: variables[name] for name in self.names if name in variables}
         context = self.jinja.new_context(given)
+        own = budget()
         try:
-            with budget():
+            own.enter()
+            try:
                 pieces = self.jinja.root_render_func(context)
                 if not self.is_expression:
                     return _joined(pieces)
@@ -50,8 +52,10 @@ class Compiled:
                     # a list that holds another one many times would be written out later
                     printable_size(value)
                 return value
+            finally:
+                own.leave()
         except TimeUp:
-            budget().abandon()
+            own.abandon()
             raise TemplateRuntimeError(f"the template takes more than {MOST_SECONDS:g} seconds") from None
 
 

@@ -11,7 +11,7 @@ from jinja2.exceptions import SecurityError, TemplateRuntimeError, UndefinedErro
 from jinja2.runtime import StrictUndefined, Undefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from assay.templates.budget import budget, printable_size
+from assay.templates.budget import LOCAL, MOST_TOTAL, budget, printable_size
 from assay.templates.codegen import Generator
 from assay.templates.limits import check_method, check_operator, limited, refuse
 from assay.templates.messages import MOST_TEXT, missing_text
@@ -85,7 +85,11 @@ def _printable(value: Any) -> Any:
     """A function is never what a template meant to print."""
     kind = type(value)
     if kind is str:
-        budget().charge(len(value))
+        # counted here and not by `charge`: every value that a template prints comes this way
+        own = LOCAL.budget
+        own.text += len(value)
+        if own.text > MOST_TOTAL:
+            own.charge(0)
         return value
     if kind in _PLAIN:
         return value
@@ -144,11 +148,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
     def joined(self, parts: tuple[Any, ...]) -> str:
         """The text of `a ~ b ~ c`."""
-        size = sum([len(part) if type(part) is str else printable_size(part) for part in parts])
+        texts = [part if type(part) is str else _shown(part) for part in parts]
+        size = sum(map(len, texts))
         if size > MOST_TEXT:
             raise refuse("~")
-        budget().charge(size)
-        return "".join(map(str, parts))
+        LOCAL.budget.charge(size)
+        return "".join(texts)
 
     def sliced(self, value: Any, part: slice) -> Any:
         """The value of `a[b:c]`."""
@@ -160,6 +165,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
             budget().step(len(values))
             return values
         return _ticking(values)
+
+
+def _shown(value: Any) -> str:
+    """The text of a value that is not text; what is too long is refused before it is written."""
+    printable_size(value)
+    return str(value)
 
 
 def _ticking(values: Any) -> Iterator[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2.exceptions import SecurityError
 from jinja2.filters import make_attrgetter
 
-from assay.templates.budget import budget, measured, printable_size
+from assay.templates.budget import LOCAL, MOST_STEPS, MOST_TOTAL, budget, measured, printable_size
 from assay.templates.messages import MOST_TEXT
 
 MOST_BITS = 1_000_000
@@ -183,8 +183,11 @@ def limited(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(original)
     def bounded(*args: Any, **kwargs: Any) -> Any:
-        own = budget()
-        own.step()
+        # counted here and not by `step` and `charge`: short filters take little more than two calls do
+        own = LOCAL.budget
+        own.steps += 1
+        if own.steps > MOST_STEPS:
+            own.step(0)
         if check is not None:
             value = args[at]
             # a short text needs no look at all: no filter makes much of it, unless its arguments are large
@@ -193,7 +196,9 @@ def limited(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
                 args = (*args[:at], check(value, others, kwargs), *others)
         result = original(*args, **kwargs)
         if type(result) is str:
-            own.charge(len(result))
+            own.text += len(result)
+            if own.text > MOST_TOTAL:
+                own.charge(0)
             return result
         return own.charge_result(result)
 
@@ -252,8 +257,8 @@ def _counted(value: Any, others: tuple[Any, ...], named: Mapping[str, Any]) -> A
 
 
 def _joined(value: Any, others: tuple[Any, ...], named: Mapping[str, Any]) -> Any:
-    parts = value if isinstance(value, str) or hasattr(value, "__len__") else list(value)
-    between = _argument(0, "d", "")(others, named)
+    parts = value if hasattr(value, "__len__") else list(value)
+    between = others[0] if others else named.get("d", "")
     if printable_size(parts) + len(parts) * measured(between) > MOST_TEXT:
         raise refuse("join")
     return parts

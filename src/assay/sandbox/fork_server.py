@@ -25,9 +25,11 @@ _CHANNEL = 3
 class ForkServer:
     """Forks a child for every channel that comes over the control socket, and waits for those that have ended."""
 
-    def __init__(self, control: int, *, confined: bool, network: bool, open_files: int) -> None:
+    def __init__(self, control: int, *, confined: bool, open_files: int) -> None:
         self._control = socket.socket(fileno=control)
-        self._filter = child_filter(network=network) if confined else None
+        self._confined = confined
+        if confined:
+            child_filter()
         self._open_files = open_files
         self._opened: list[int] = []
         self._pid = os.getpid()
@@ -61,8 +63,8 @@ class ForkServer:
             # the pipes of the server, and all that loading opened: another call could be reached through it
             for descriptor in {channel, *self._opened} - {_CHANNEL}:
                 os.close(descriptor)
-            if self._filter is not None:
-                confine_child(self._filter, server=self._pid)
+            if self._confined:
+                confine_child(server=self._pid)
             run(_CHANNEL, seed)
         finally:
             os._exit(0)

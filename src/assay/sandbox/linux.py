@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from assay.sandbox.seccomp_filter import filter_program
+from assay.sandbox.seccomp_filter import child_program, filter_program
 from assay.sandbox.syscalls import ARCHITECTURES, number_of
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_NO_NEW_PRIVS = 1, 4, 38
@@ -106,18 +106,18 @@ def confine(limits: Limits, *, network: bool, parent: int, forks: bool = False) 
     _install(_filter(network=network, pid=os.getpid(), version=version, forks=forks))
 
 
-def child_filter(*, network: bool) -> bytes:
-    """The filter that the children of a fork server add; built once, because a child starts for every sample."""
-    # process 0 is nobody's: children signal no one, as the filter of their server refuses all but the server's own id
-    return _filter(network=network, pid=0, version=_landlock_version(), forks=False)
-
-
-def confine_child(program: bytes, *, server: int) -> None:
-    """Confine the child of a fork server: it ends with its server, and can neither fork nor signal."""
+def confine_child(*, server: int) -> None:
+    """Confine the child of a fork server further: it ends with its server, and can neither fork nor signal."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != server:
         raise ConfinementError("the fork server has gone")
-    _install(program)
+    _install(child_filter())
+
+
+@lru_cache(maxsize=1)
+def child_filter() -> bytes:
+    """The filter that the children of a fork server add; the server builds it, so that no child has to."""
+    return child_program(platform.machine())
 
 
 def bound(limits: Limits, *, file_bytes: int | None = None) -> None:

@@ -160,3 +160,24 @@ def filter_program(machine: str, *, pid: int, network: bool, may_write: bool, fo
             program += [(_EQUAL, 0, len(body), number), *body]
     program.append(_refuse(errno.EPERM))
     return b"".join(struct.pack("<HBBI", *instruction) for instruction in program)
+
+
+def child_program(machine: str) -> bytes:
+    """The filter that the child of a fork server adds to the server's, which still holds: what only the server may do.
+
+    Short, because the kernel compiles it anew for every child.
+    """
+    refused = [_refuse(errno.EPERM)]
+    bodies = {
+        "clone": _bits(0, _CLONE_THREAD, _ALLOW, refused[0]),
+        "prctl": _none_of(0, (_SET_DEATH_SIGNAL,), errno.EPERM),
+        **dict.fromkeys(("fork", "wait4", "seccomp", "kill", "tgkill"), refused),
+    }
+    program: list[Instruction] = [(_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, ARCHITECTURES[machine][1]), _KILL]
+    program.append((_LOAD, 0, 0, _NUMBER))
+    for name, body in bodies.items():
+        number = number_of(name, machine)
+        if number is not None:
+            program += [(_EQUAL, 0, len(body), number), *body]
+    program.append(_ALLOW)
+    return b"".join(struct.pack("<HBBI", *instruction) for instruction in program)

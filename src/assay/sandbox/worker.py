@@ -62,7 +62,7 @@ def main(shared: int) -> None:
     printed.take()
     if forks:
         open_files = boot["limits"]["open_files"]
-        server = ForkServer(shared, confined=boot["confined"], network=boot["network"], open_files=open_files)
+        server = ForkServer(shared, confined=boot["confined"], open_files=open_files)
         server.serve(partial(_one_call, snippet, converse))
         return
     board = mmap.mmap(shared, STATUS_BYTES)

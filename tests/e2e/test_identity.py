@@ -151,6 +151,7 @@ OF_A_TASK = [
     Change(("description",), "Another text.", reused=True),
     Change(("long_description",), "Another text.", reused=True),
     Change(("tags",), ["b"], reused=True),
+    Change(("env",), ["HOME"], reused=True),
     Change(("key",), "other", reused=False),
     Change(("config_spec", 0, "default_value"), "rude", reused=False, asked=N),
     Change(("config_spec", 0, "display_name"), "Other", reused=True),

@@ -67,11 +67,11 @@ def test_a_name_can_be_taken_only_once():
 def test_a_plug_in_adds_a_scorer_that_files_can_name(project, tmp_path):
     installed(tmp_path, PLUGIN)
     project.write("task.yaml", TASK)
-    outcome = project.assay("run", "task.yaml", "--json", PYTHONPATH=str(tmp_path))
+    outcome = project.spawn("run", "task.yaml", "--json", PYTHONPATH=str(tmp_path))
     assert outcome.code == 0, outcome.err
     assert outcome.json["scorers"][0]["metrics"][0]["values"]["loud_mean"]["value"] == 0.5
-    assert '"shout"' in project.assay("schema", PYTHONPATH=str(tmp_path)).out
-    without = project.assay("run", "task.yaml")
+    assert '"shout"' in project.spawn("schema", PYTHONPATH=str(tmp_path)).out
+    without = project.spawn("run", "task.yaml")
     assert without.code == 2
     assert 'unknown scorer type "shout"' in without.err
 
@@ -79,6 +79,6 @@ def test_a_plug_in_adds_a_scorer_that_files_can_name(project, tmp_path):
 def test_a_plug_in_that_breaks_is_named(project, tmp_path):
     installed(tmp_path, "def register(registry):\n    raise RuntimeError('no luck')\n")
     project.write("task.yaml", TASK)
-    outcome = project.assay("run", "task.yaml", PYTHONPATH=str(tmp_path))
+    outcome = project.spawn("run", "task.yaml", PYTHONPATH=str(tmp_path))
     assert outcome.code == 2
     assert 'the plug-in "loud" (loud:register) could not be loaded: RuntimeError: no luck' in outcome.err

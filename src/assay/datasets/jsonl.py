@@ -19,14 +19,14 @@ def read_jsonl(path: Path) -> Iterator[Batch]:
     for first, lines in line_batches(path):
         if lines[0].endswith("\r"):
             lines = [line.rstrip("\r") for line in lines]
-        written = lines
+        originals = lines
         try:
             samples = [loads(line) for line in lines]
         except orjson.JSONDecodeError:
             lines, samples = _one_by_one(path, first, lines)
         if set(map(type, samples)) - {dict}:
             _one_by_one(path, first, lines)
-        _refuse_repeated_keys(path, first, written, samples)
+        _refuse_repeated_keys(path, first, originals, samples)
         lines, samples = with_exact_integers(lines, samples)
         if samples:
             yield batch_of(start, samples, str(path), texts=lines)
@@ -45,7 +45,7 @@ def _refuse_repeated_keys(path: Path, first: int, lines: list[str], samples: lis
 
 def _one_by_one(path: Path, first: int, lines: list[str]) -> tuple[list[str], list[dict[str, Any]]]:
     """The same slowly: without the blank lines, and with the line that is wrong."""
-    kept, samples = [], []
+    remaining, samples = [], []
     for number, line in enumerate(lines, start=first):
         if not line.strip():
             continue
@@ -56,9 +56,9 @@ def _one_by_one(path: Path, first: int, lines: list[str]) -> tuple[list[str], li
             raise refused(path, problem, number, error.colno) from error
         if not isinstance(sample, dict):
             raise refused(path, f"a JSON {_json_name(sample)}; expected a JSON object on each line", number)
-        kept.append(line)
+        remaining.append(line)
         samples.append(sample)
-    return kept, samples
+    return remaining, samples
 
 
 def _json_name(value: object) -> str:

@@ -25,15 +25,15 @@ class SeenHashes:
         import numpy as np
 
         new = np.sort(np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids)))
-        again = bool((new[1:] == new[:-1]).any())
+        repeated = bool((new[1:] == new[:-1]).any())
         for run in self._runs:
             places = np.minimum(np.searchsorted(run, new), len(run) - 1)
-            again = again or bool((run[places] == new).any())
+            repeated = repeated or bool((run[places] == new).any())
         self._runs.append(new)
         while len(self._runs) > 1 and len(self._runs[-2]) <= 2 * len(self._runs[-1]):
             last = self._runs.pop()
             self._runs[-1] = np.sort(np.concatenate([self._runs[-1], last]), kind="stable")
-        return again
+        return repeated
 
 
 def with_unique_ids(

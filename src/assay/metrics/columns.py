@@ -64,12 +64,12 @@ class Classes:
 def numbers(table: Table, *fields: str) -> Numbers:
     """The rows that have a number in each of the fields."""
     rows, counts = table.distinct(*fields)
-    found = [rows.column(field).numbers(field) for field in fields]
-    present = np.logical_and.reduce([np.isfinite(column) for column in found])
+    columns = [rows.column(field).numbers(field) for field in fields]
+    present = np.logical_and.reduce([np.isfinite(column) for column in columns])
     if not present.all():
-        found = [column[present] for column in found]
+        columns = [column[present] for column in columns]
     return Numbers(
-        columns=tuple(found),
+        columns=tuple(columns),
         clusters=_kept(rows.clusters, present),
         counts=_kept(counts, present),
         n_excluded=_left_out(counts, present),
@@ -161,13 +161,13 @@ def same_text(truth: str, predicted: str, labels: Sequence[str] | None = None) -
 
     With `labels`, a sample with any other text is excluded.
     """
-    known = None if labels is None else {str(label) for label in labels}
+    classes_read = None if labels is None else {str(label) for label in labels}
 
     def read(score: Mapping[str, Any]) -> float | None:
         if score.get(truth) is None or score.get(predicted) is None:
             return None
         pair = str(score[truth]), str(score[predicted])
-        if known is not None and not known.issuperset(pair):
+        if classes_read is not None and not classes_read.issuperset(pair):
             return None
         return 1.0 if pair[0] == pair[1] else 0.0
 

@@ -56,10 +56,10 @@ def compute(
     _check_fields(settings, table)
     if settings.cluster_by is not None:
         table = replace(table, clusters=coarsen(table.clusters, table.labels[settings.cluster_by]))
-    found: MetricResult = kind.compute(settings, table, context)
+    result: MetricResult = kind.compute(settings, table, context)
     if settings.group_by is None:
-        return found
-    return replace(found, groups=_groups(kind, settings, table, context))
+        return result
+    return replace(result, groups=_groups(kind, settings, table, context))
 
 
 def undefined(kind: MetricKind, settings: MetricSpec, context: Context, *, n: int, reason: str) -> MetricResult:
@@ -84,11 +84,11 @@ def _problems(settings: MetricSpec, table: Table) -> Iterator[Problem]:
     for name in fields_of(settings).values():
         # a declared field may have no value: a criterion that no judge could assess
         if name not in table.seen and name not in table.ranges:
-            near = difflib.get_close_matches(name, table.seen, n=1)
+            suggestions = difflib.get_close_matches(name, table.seen, n=1)
             yield Problem(
                 message=f'no sample has the field "{name}"; there are: {", ".join(table.seen) or "none"}',
                 place=getattr(name, "place", None),
-                suggestion=near[0] if near else None,
+                suggestion=suggestions[0] if suggestions else None,
             )
 
 
@@ -110,12 +110,12 @@ def coarsen(clusters: IntArray | None, label: TableColumn) -> IntArray:
     """
     codes, names = label.texts()
     rows = len(codes)
-    own = np.arange(rows) if clusters is None else np.unique(clusters, return_inverse=True)[1]
-    shared = np.where(codes >= 0, codes, len(names) + own)
-    joined = own.astype(np.int64)
+    own_cluster = np.arange(rows) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    shared = np.where(codes >= 0, codes, len(names) + own_cluster)
+    joined = own_cluster.astype(np.int64)
     while True:
         before = joined
-        for linked in (shared, own):
+        for linked in (shared, own_cluster):
             lowest = np.full(int(linked.max()) + 1, rows, dtype=np.int64)
             np.minimum.at(lowest, linked, joined)
             joined = lowest[linked]

@@ -44,8 +44,8 @@ class Anthropic:
 
 def request_body(request: Request, model: str | None, manner: EndpointQuirks) -> dict[str, Any]:
     """The request as the messages dialect wants it: system text apart, calls as blocks."""
-    given = {"messages": request.messages} if request.body is None else generic(request)
-    items = given.pop("messages", ())
+    extra = {"messages": request.messages} if request.body is None else generic(request)
+    items = extra.pop("messages", ())
     body: dict[str, Any] = {} if model is None else {"model": model}
     body["max_tokens"] = USUAL_LENGTH
     taken = parameters(request.sampling, manner)
@@ -61,7 +61,7 @@ def request_body(request: Request, model: str | None, manner: EndpointQuirks) ->
     system = [content_text(item.get("content")) for item in items if item.get("role") in ("system", "developer")]
     if system:
         body["system"] = "\n\n".join(system)
-    return {**body, **taken, "messages": _messages(items), **given}
+    return {**body, **taken, "messages": _messages(items), **extra}
 
 
 def _messages(items: Sequence[Item]) -> list[dict[str, Any]]:
@@ -70,8 +70,8 @@ def _messages(items: Sequence[Item]) -> list[dict[str, Any]]:
         kind = item.get("type", "message")
         if kind == "function_call":
             arguments = item.get("arguments")
-            given = orjson.loads(arguments) if isinstance(arguments, str) and arguments else arguments or {}
-            call = {"type": "tool_use", "id": item.get("call_id"), "name": item.get("name"), "input": given}
+            parsed = orjson.loads(arguments) if isinstance(arguments, str) and arguments else arguments or {}
+            call = {"type": "tool_use", "id": item.get("call_id"), "name": item.get("name"), "input": parsed}
             _add(messages, "assistant", [call])
         elif kind == "function_call_output":
             output = item.get("output")

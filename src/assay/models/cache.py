@@ -26,9 +26,9 @@ class Remembered:
         content = canonical(request)
         key = call_key(self._prefix, content)
         while True:
-            known = self._memory.get(key)
-            if known is not None:
-                return known
+            reply = self._memory.get(key)
+            if reply is not None:
+                return reply
             running = self._running.get(key)
             if running is None:
                 return await self._pay(request, key, content)

@@ -106,12 +106,12 @@ def _is_object(text: str) -> bool:
     return isinstance(document, dict) and bool({"choices", "items", "error"} & document.keys())
 
 
-def identity_of(config: CustomInference, adapter: str, written: Mapping[str, Any]) -> dict[str, Any]:
+def identity_of(config: CustomInference, adapter: str, variables: Mapping[str, Any]) -> dict[str, Any]:
     """What decides replies: the code, the adapter, and the environment as the file has it, values as digests."""
     return {
         "provider": "custom_inference",
         "code": hashlib.sha256(str(config.run_inference_snippet).encode()).hexdigest(),
         "model": config.model_key,
         "adapter": adapter,
-        "environment": {name: hashlib.sha256(str(text).encode()).hexdigest()[:16] for name, text in written.items()},
+        "environment": {name: hashlib.sha256(str(text).encode()).hexdigest()[:16] for name, text in variables.items()},
     }

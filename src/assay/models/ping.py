@@ -43,8 +43,8 @@ def explained(error: CallError, connection: Connection) -> str:
     status = error.status
     model = connection.identity.get("model") or connection.name
     if status in (401, 403):
-        why = "the key is wrong" if status == 401 else "the key may not use this model"
-        return " ".join(filter(None, (f"{why} ({detail}).", connection.key_hint)))
+        reason = "the key is wrong" if status == 401 else "the key may not use this model"
+        return " ".join(filter(None, (f"{reason} ({detail}).", connection.key_hint)))
     if status == 404:
         return f'nothing answers to the model name "{model}" or the address {_endpoint(connection)} ({detail})'
     if status == 429:

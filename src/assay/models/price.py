@@ -58,10 +58,10 @@ def prices_for(provider: str, model: str) -> Prices | None:
     if provider in SERVED_HERE:
         return FREE
     table = _table().get(provider, {})
-    found = table.get(model) or table.get(_undated(model))
-    if found is None:
+    prices = table.get(model) or table.get(_undated(model))
+    if prices is None:
         return None
-    return Prices(input_per_million=Decimal(found[0]), output_per_million=Decimal(found[1]))
+    return Prices(input_per_million=Decimal(prices[0]), output_per_million=Decimal(prices[1]))
 
 
 def _undated(model: str) -> str:

@@ -42,7 +42,7 @@ class Responses:
 
 def request_body(request: Request, model: str | None, manner: EndpointQuirks) -> dict[str, Any]:
     """The request as the responses dialect wants it; nothing is kept on the server."""
-    given = {"messages": request.messages} if request.body is None else generic(request)
+    extra = {"messages": request.messages} if request.body is None else generic(request)
     body: dict[str, Any] = {} if model is None else {"model": model}
     body["store"] = False
     taken = parameters(request.sampling, manner)
@@ -52,9 +52,9 @@ def request_body(request: Request, model: str | None, manner: EndpointQuirks) ->
         taken["reasoning"] = {"effort": taken.pop("reasoning_effort")}
     if request.schema is not None and manner.schema != "text":
         body["text"] = {"format": _format(request.schema, manner)}
-    if "messages" in given:
-        body["input"] = [_input(item) for item in given.pop("messages")]
-    return {**body, **taken, **given}
+    if "messages" in extra:
+        body["input"] = [_input(item) for item in extra.pop("messages")]
+    return {**body, **taken, **extra}
 
 
 def _format(schema: Mapping[str, Any], manner: EndpointQuirks) -> dict[str, Any]:
@@ -97,9 +97,9 @@ def read_reply(answer: Answer) -> Reply:
         raise unusable("an item of the output is not an object")
     usage = billed(document.get("usage"), ("input_tokens",), ("output_tokens",))
     details = document.get("incomplete_details")
-    why = details.get("reason") if isinstance(details, Mapping) else None
+    reason = details.get("reason") if isinstance(details, Mapping) else None
     refusal = _joined(output, "refusal", "refusal") or None
-    if why == "content_filter":
+    if reason == "content_filter":
         refusal = refusal or "stopped by a content filter"
     items = output_items(output)
     calls = any(item.get("type") == "function_call" for item in items)
@@ -109,7 +109,7 @@ def read_reply(answer: Answer) -> Reply:
         items=items,
         usage=usage or Usage(),
         usage_missing=usage is None,
-        finish_reason=_CUT.get(why, why) if why else "tool_calls" if calls else "stop",
+        finish_reason=_CUT.get(reason, reason) if reason else "tool_calls" if calls else "stop",
         reasoning=_reasoning(output),
         logprobs=next((part["logprobs"] for part in _parts(output) if part.get("logprobs")), None),
         latency_s=answer.latency_s,
@@ -140,8 +140,8 @@ def output_items(output: Sequence[Mapping[str, Any]]) -> tuple[Item, ...]:
         kind = item.get("type", "message")
         if kind == "message":
             content = item.get("content")
-            said = isinstance(content, str) or any(part.get("type") != "refusal" for part in _parts([item]))
-            items.append({"type": kind, "role": "assistant", "content": content_text(content) if said else None})
+            has_text = isinstance(content, str) or any(part.get("type") != "refusal" for part in _parts([item]))
+            items.append({"type": kind, "role": "assistant", "content": content_text(content) if has_text else None})
         elif kind == "function_call":
             items.append({name: value for name, value in item.items() if name not in ("id", "status")})
         elif kind == "reasoning" and item.get("encrypted_content"):

@@ -170,8 +170,8 @@ class Transport:
         return b"".join(parts)
 
     def _too_late(self, error: TimeoutError | None, waited_s: float) -> CallError:
-        wanted = "connection" if isinstance(error, aiohttp.ConnectionTimeoutError) else "answer"
-        return _passing("timeout", f"no {wanted} from {self._shown} after {waited_s:.1f} s")
+        missing = "connection" if isinstance(error, aiohttp.ConnectionTimeoutError) else "answer"
+        return _passing("timeout", f"no {missing} from {self._shown} after {waited_s:.1f} s")
 
     def _unreachable(self, error: Exception) -> CallError:
         """What stands between us and the endpoint, in words."""
@@ -184,8 +184,8 @@ class Transport:
         if isinstance(error, aiohttp.ClientSSLError):
             return _lasting(f"no TLS connection to {self._shown}: {_cause(error)}")
         if isinstance(error, aiohttp.ClientConnectorError):
-            why = error.strerror if error.os_error.errno is None else os.strerror(error.os_error.errno)
-            return _passing("connection", f"no connection to {self._shown}: {why}")
+            reason = error.strerror if error.os_error.errno is None else os.strerror(error.os_error.errno)
+            return _passing("connection", f"no connection to {self._shown}: {reason}")
         return _passing("connection", f"the connection to {self._shown} broke: {_cause(error)}")
 
     async def close(self) -> None:
@@ -199,10 +199,10 @@ def environment_proxy(url: str) -> str | None:
     """The proxy that the environment wants for an address (HTTPS_PROXY, NO_PROXY, ...), if any."""
     parts = urlsplit(url)
     proxies = getproxies()
-    found = proxies.get(parts.scheme) or proxies.get("all")
-    if not found or proxy_bypass(parts.hostname or ""):
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(parts.hostname or ""):
         return None
-    return found if "://" in found else f"http://{found}"
+    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _unpacker(encoding: str) -> Callable[[bytes], Iterator[bytes]]:
@@ -262,12 +262,12 @@ def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
     try:
         if "retry-after-ms" in lowered:
             return max(0.0, float(lowered["retry-after-ms"]) / 1000)
-        given = lowered.get("retry-after")
-        if given is None:
+        wait = lowered.get("retry-after")
+        if wait is None:
             return None
         try:
-            return max(0.0, float(given))
+            return max(0.0, float(wait))
         except ValueError:
-            return max(0.0, parsedate_to_datetime(given).timestamp() - now)
+            return max(0.0, parsedate_to_datetime(wait).timestamp() - now)
     except (ValueError, TypeError):
         return None

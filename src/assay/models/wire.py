@@ -120,7 +120,7 @@ def _bent(message: str, request: Request, manner: EndpointQuirks) -> tuple[Endpo
         sent = (manner.length_field, "max_output_tokens") if name == "max_tokens" else _SENT_AS.get(name, (name,))
         if getattr(sampling, name) is None or name in manner.without:
             continue
-        if any(_names(message, each) for each in sent):
+        if any(_names(message, field) for field in sent):
             return replace(manner, without=manner.without | {name}), f"rejects {name}, so it is left out"
     return manner, ""
 

@@ -59,10 +59,12 @@ def _indented(code: Code, place: Place, source: Source | None) -> Place:
     """The place in the file: a block in YAML stands further right than the code that is taken from it."""
     if source is None or code.place is None or place.line > len(source.lines):
         return place
-    written, lines = source.lines[place.line - 1], code.splitlines()
+    file_line, lines = source.lines[place.line - 1], code.splitlines()
     number = place.line - code.place.line
-    own = lines[number] if number < len(lines) else ""
-    return Place(place.file, place.line, place.column + max(written.find(own), 0)) if own.strip() else place
+    code_line = lines[number] if number < len(lines) else ""
+    return (
+        Place(place.file, place.line, place.column + max(file_line.find(code_line), 0)) if code_line.strip() else place
+    )
 
 
 def isolation_notes(loaded: LoadedTask) -> list[Problem]:

@@ -144,9 +144,9 @@ class Talk:
         while True:
             await asyncio.sleep(TICK_S)
             running = STEP.unpack_from(self._worker.board)[0]
-            shown = self._held.get(running)
+            current = self._held.get(running)
             # the board is a hint that code can write: time that it lays at no door of ours counts for everyone
-            if shown is None or shown.asking:
+            if current is None or current.asking:
                 running = 0
             for number, held in list(self._held.items()):
                 if held.asking or running not in (0, number):
@@ -170,11 +170,11 @@ class Talk:
         self.end()
         held, self._held = self._held, {}
         culprit = running if running in held else next(iter(held)) if len(held) == 1 else None
-        for number, each in held.items():
-            if number == culprit and not each.result.done():
-                each.result.set_result(CallFailed(detail))
+        for number, conversation in held.items():
+            if number == culprit and not conversation.result.done():
+                conversation.result.set_result(CallFailed(detail))
             else:
-                each.fail(_WorkerGone(detail, blamed=culprit is not None))
+                conversation.fail(_WorkerGone(detail, blamed=culprit is not None))
 
 
 class Alone:

@@ -142,10 +142,10 @@ def bound(limits: Limits, *, file_bytes: int | None = None) -> None:
 def readable(*, network: bool) -> list[str]:
     """What code may read: the interpreter, installed packages, system libraries."""
     paths = sysconfig.get_paths()
-    own = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    packages = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     libraries = [os.path.join(prefix, "lib") for prefix in (sys.base_prefix, sys.base_exec_prefix)]  # noqa: PTH118
-    wanted = [*own, *site.getsitepackages(), *libraries, *_SYSTEM, *_FILES, *(_FOR_NETWORK if network else ())]
-    return list(dict.fromkeys(wanted))
+    paths_read = [*packages, *site.getsitepackages(), *libraries, *_SYSTEM, *_FILES, *(_FOR_NETWORK if network else ())]
+    return list(dict.fromkeys(paths_read))
 
 
 @lru_cache(maxsize=1)
@@ -166,13 +166,13 @@ def _landlock_version() -> int:
     return _call("landlock_create_ruleset", None, 0, _LANDLOCK_VERSION)
 
 
-def _expect(done: bool, what: str) -> None:
+def _expect(done: bool, operation: str) -> None:
     if not done:
-        raise ConfinementError(f"{what}: {os.strerror(ctypes.get_errno())}")
+        raise ConfinementError(f"{operation}: {os.strerror(ctypes.get_errno())}")
 
 
 def _prctl(option: int, value: int) -> None:
-    _expect(_libc().prctl(option, *(ctypes.c_ulong(each) for each in (value, 0, 0, 0))) == 0, f"prctl {option}")
+    _expect(_libc().prctl(option, *(ctypes.c_ulong(argument) for argument in (value, 0, 0, 0))) == 0, f"prctl {option}")
 
 
 def _drop_capabilities() -> None:
@@ -187,12 +187,12 @@ def _restrict_files(version: int, *, network: bool) -> None:
     scopes = _SCOPED if version >= _KNOWS_SCOPES else 0
     ruleset = struct.pack("<QQQ", rights, 0, scopes)
     size = 8 if version < 4 else 16 if version < _KNOWS_SCOPES else 24
-    made = _call("landlock_create_ruleset", ruleset, size, 0)
-    _expect(made >= 0, "Landlock")
+    ruleset_fd = _call("landlock_create_ruleset", ruleset, size, 0)
+    _expect(ruleset_fd >= 0, "Landlock")
     for path, allowed in _rules(version, network=network):
-        _allow_beneath(made, path, allowed & rights)
-    _expect(_call("landlock_restrict_self", made, 0) == 0, "Landlock")
-    os.close(made)
+        _allow_beneath(ruleset_fd, path, allowed & rights)
+    _expect(_call("landlock_restrict_self", ruleset_fd, 0) == 0, "Landlock")
+    os.close(ruleset_fd)
 
 
 def _rules(version: int, *, network: bool) -> Iterator[tuple[str, int]]:

@@ -115,8 +115,8 @@ class Sandbox:
             work()
         finally:
             over.set()
-        for each in helping:
-            each.result()
+        for helper in helping:
+            helper.result()
         return results
 
     async def converse(self, program: Program, row: Any, answer: Answer) -> Result:

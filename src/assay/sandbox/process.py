@@ -183,8 +183,8 @@ class Channel:
 def ending(code: int, limits: Limits) -> str:
     """How a process ended, in words, from its exit code; negative for a signal."""
     if code == -signal.SIGKILL:
-        why = f"it used {limits.cpu_s} s of CPU, or the machine ran out of memory"
-        return f"the code's process was killed: {why}"
+        reason = f"it used {limits.cpu_s} s of CPU, or the machine ran out of memory"
+        return f"the code's process was killed: {reason}"
     if code < 0:
         return f"the code crashed its process ({signal.Signals(-code).name})"
     return f"the code ended its process (exit code {code})"
@@ -280,10 +280,10 @@ def _loaded(content: bytes) -> Any:
 def result_of(entry: Any) -> Result:
     """How a call ended, as the worker tells it."""
     done, value, *printed = entry
-    said = _storable(printed[0]) if printed else ""
+    output = _storable(printed[0]) if printed else ""
     if done is True:
-        return Returned(value, said)
-    return CallFailed(f"{_storable(value)}\n  printed: {said[:SHOWN_PRINT]}" if said else _storable(value))
+        return Returned(value, output)
+    return CallFailed(f"{_storable(value)}\n  printed: {output[:SHOWN_PRINT]}" if output else _storable(value))
 
 
 def _storable(text: Any) -> str:

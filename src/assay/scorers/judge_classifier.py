@@ -66,13 +66,13 @@ async def judge_classifier(settings: JudgeClassifier, rows: Rows, ask: Ask) -> S
 def _ground_truth(settings: JudgeClassifier, rows: Rows) -> str | Failure | None:
     """The true label as text, None when nobody knows it; found before anything is asked."""
     if settings.ground_truth is None:
-        known = rows.samples[0].get(_TRUTH)
+        label = rows.samples[0].get(_TRUTH)
     else:
         column = values(settings.ground_truth, rows, stage=STAGE)
         if column.failures:
             return column.failures[0]
-        known = column.values[0]
-    return None if known in (None, "") else str(known)
+        label = column.values[0]
+    return None if label in (None, "") else str(label)
 
 
 KIND = JudgeScorerKind(

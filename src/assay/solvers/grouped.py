@@ -49,16 +49,18 @@ async def grouped(settings: GroupedSingleTurnSolver, rows: Rows, ask: Ask) -> So
 
 def _requests(inputs: Sequence[Any], names: Sequence[Any], sampling: Sampling) -> list[Request] | Failure:
     """A question for every input; one that comes again is numbered, so that a random answer is drawn anew."""
-    made: list[Request] = []
+    requests: list[Request] = []
     seen: Counter[bytes] = Counter()
     for name, value in zip(names, inputs, strict=True):
         request = request_from(value, sampling)
         if isinstance(request, Failure):
             return replace(request, detail=f"input {name}: {request.detail}")
         text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-        made.append(replace(request, occurrence=seen[text]) if seen[text] and sampling.temperature != 0 else request)
+        requests.append(
+            replace(request, occurrence=seen[text]) if seen[text] and sampling.temperature != 0 else request
+        )
         seen[text] += 1
-    return made
+    return requests
 
 
 async def _replies(requests: Sequence[Request], ask: Ask) -> list[Reply]:

@@ -45,13 +45,13 @@ def request_of(builder: ChatInput | GenericInput, rows: Rows, sampling: Sampling
 
 
 def _messages(prompt: Sequence[InputMessage], rows: Rows) -> tuple[Item, ...] | Failure:
-    made: list[Item] = []
-    for written in prompt:
-        column = texts(written.content, rows, stage=STAGE)
+    messages: list[Item] = []
+    for template in prompt:
+        column = texts(template.content, rows, stage=STAGE)
         if column.failures:
             return column.failures[0]
-        made.append(message(written.role, column.values[0]))
-    return tuple(made)
+        messages.append(message(template.role, column.values[0]))
+    return tuple(messages)
 
 
 def rendered_json(template: Template, rows: Rows) -> Any:

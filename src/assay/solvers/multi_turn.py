@@ -129,8 +129,8 @@ class _Talk:
 
     async def _other(self, builder: GenerateMessage, loop_index: int | None) -> str:
         """What another model has to say. Its system messages come first, whatever the conversation begins with."""
-        extra = [self._input(each, loop_index) for each in builder.extra_input_messages]
-        first = next((i for i, each in enumerate(extra) if each["role"] not in ("system", "developer")), len(extra))
+        extra = [self._input(template, loop_index) for template in builder.extra_input_messages]
+        first = next((i for i, item in enumerate(extra) if item["role"] not in ("system", "developer")), len(extra))
         between = self.items if builder.include_conversation else []
         model = str(builder.model_key)
         reply = await self._ask(Request(messages=(*extra[:first], *between, *extra[first:])), model=model)
@@ -139,8 +139,8 @@ class _Talk:
             raise _StoppedError(replace(text, detail=f"{model}: {text.detail}"))
         return text
 
-    def _input(self, written: InputMessage, loop_index: int | None) -> Item:
-        return message(written.role, self._text(written.content, loop_index))
+    def _input(self, template: InputMessage, loop_index: int | None) -> Item:
+        return message(template.role, self._text(template.content, loop_index))
 
     def _load(self, builder: LoadTrace) -> None:
         try:
@@ -149,11 +149,11 @@ class _Talk:
             raise _StoppedError(unreadable.as_failure()) from None
 
     def _includes(self, rule: TerminateIf, text: str, loop_index: int | None) -> bool:
-        wanted = self._text(rule.includes, loop_index)
-        if not wanted:
+        part = self._text(rule.includes, loop_index)
+        if not part:
             detail = "terminate_if: the text to look for is empty"
             raise _StoppedError(Failure(stage=STAGE, kind="template", detail=detail))
-        return wanted in text
+        return part in text
 
     def _text(self, template: Template, loop_index: int | None) -> str:
         seen = row_variables(replace(self._rows, traces=(Trace(tuple(self.items)),)), 0)

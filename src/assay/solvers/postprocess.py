@@ -22,10 +22,10 @@ def postprocess(settings: Postprocessor, rows: Rows, *, sandbox: Sandbox) -> lis
     n = len(rows)
     answers: Sequence[Any] = [None] * n if rows.answers is None else rows.answers
     traces: Sequence[Any] = [None] * n if rows.traces is None else [trace.items for trace in rows.traces]
-    given = [list(row) for row in zip(rows.samples, rows.ids, answers, traces, strict=True)]
+    arguments = [list(row) for row in zip(rows.samples, rows.ids, answers, traces, strict=True)]
     code = settings.postprocess_snippet
     program = Program.of(code, "sample", isolation=isolation_of(code, settings.isolation))
-    results = sandbox.map(program, given)
+    results = sandbox.map(program, arguments)
     return [_fanned(result) for result in results]
 
 

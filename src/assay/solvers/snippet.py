@@ -68,10 +68,10 @@ def _plain(reply: Reply) -> dict[str, Any]:
     return {"text": reply.text, "items": said(reply), "raw_output": {"choices": [choice], "usage": usage}}
 
 
-def _solution(made: Mapping[str, Any]) -> Solution:
+def _solution(outcome: Mapping[str, Any]) -> Solution:
     """The answer that the code names, else that of the conversation it kept."""
-    trace = as_trace(made["trace"]) if made["trace"] else Trace(())
-    output = made["output"]
+    trace = as_trace(outcome["trace"]) if outcome["trace"] else Trace(())
+    output = outcome["output"]
     return Solution(answer=answer_of(trace) if output is None else str(output), trace=trace)
 
 

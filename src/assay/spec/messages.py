@@ -92,8 +92,8 @@ def _things(error: Mapping[str, Any]) -> str:
     return "characters" if error["type"].startswith("string") else "entries"
 
 
-def quoted(value: Any, written: str | None) -> str | None:
+def quoted(value: Any, text: str | None) -> str | None:
     """The cure for a value that YAML turned into something else where text is wanted."""
-    if written is None or isinstance(value, str | list | dict) or not written.strip():
+    if text is None or isinstance(value, str | list | dict) or not text.strip():
         return None
-    return f'quote it: "{written}"'
+    return f'quote it: "{text}"'

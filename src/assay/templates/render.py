@@ -127,7 +127,7 @@ def objects(template: str | Mapping[str, Any], rows: Rows, *, stage: str = "scor
     if isinstance(template, str):
         return _structures(template, rows, stage, dict)
     column = _side_by_side(list(template.values()), rows, stage)
-    return _reread(column, lambda each: dict(zip(template, each, strict=True)), stage)
+    return _reread(column, lambda entries: dict(zip(template, entries, strict=True)), stage)
 
 
 def _column(template: str, lookup: ColumnLookup, rows: Rows, stage: str) -> Column:
@@ -169,36 +169,36 @@ def _side_by_side(parts: Sequence[Any], rows: Rows, stage: str) -> Column:
     )
 
 
-def _structures(template: str, rows: Rows, stage: str, wanted: type) -> Column:
+def _structures(template: str, rows: Rows, stage: str, kind: type) -> Column:
     """Text is read once however often it comes: a constant costs one reading."""
     seen: dict[str, Any] = {}
 
     def read(value: Any) -> Any:
         if not isinstance(value, str):
-            return _structure(template, value, wanted)
+            return _structure(template, value, kind)
         if value not in seen:
-            seen[value] = _structure(template, value, wanted)
+            seen[value] = _structure(template, value, kind)
         return seen[value]
 
     return _reread(values(template, rows, stage=stage), read, stage)
 
 
-def _structure(template: str, value: Any, wanted: type) -> Any:
-    native = _native(value, wanted)
+def _structure(template: str, value: Any, kind: type) -> Any:
+    native = _native(value, kind)
     if native is None and isinstance(value, str):
-        native = _native(_from_json(value), wanted)
+        native = _native(_from_json(value), kind)
         if native is None:
-            native = _native(_from_literal(value), wanted)
+            native = _native(_from_literal(value), kind)
     if native is None:
-        word = "a list" if wanted is list else "a mapping"
-        shown = repr(value)
-        got = shown if len(shown) <= 80 else shown[:77] + "..."
+        word = "a list" if kind is list else "a mapping"
+        text = repr(value)
+        got = text if len(text) <= 80 else text[:77] + "..."
         raise failure_at(template, 1, f"expected {word}, got {got}", missing=False)
     return native
 
 
-def _native(value: Any, wanted: type) -> Any:
-    if wanted is list:
+def _native(value: Any, kind: type) -> Any:
+    if kind is list:
         return list(value) if isinstance(value, list | tuple) else None
     return dict(value) if isinstance(value, Mapping) else None
 
@@ -220,23 +220,23 @@ def _from_literal(text: str) -> Any:
 
 
 def _each(places: Sequence[int], one: Callable[[int], Any], stage: str) -> Column:
-    made: list[Any] = []
+    results: list[Any] = []
     failures: dict[int, Failure] = {}
     for i in places:
         try:
-            made.append(one(i))
+            results.append(one(i))
         except TemplateFailure as error:
             kind: FailureKind = "missing_field" if error.missing else "template"
             failures[i] = Failure(stage=stage, kind=kind, detail=str(error))
-            made.append(None)
-    return Column(values=made, failures=failures)
+            results.append(None)
+    return Column(values=results, failures=failures)
 
 
 def _reread(column: Column, read: Callable[[Any], Any], stage: str) -> Column:
     """The same column with every value read anew; rows that failed stay failed."""
-    made = _each(
+    reread = _each(
         range(len(column.values)),
         lambda i: None if i in column.failures else read(column.values[i]),
         stage,
     )
-    return Column(values=made.values, failures={**made.failures, **column.failures})
+    return Column(values=reread.values, failures={**reread.failures, **column.failures})

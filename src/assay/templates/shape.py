@@ -59,9 +59,9 @@ def shape(source: str) -> Shape:
     text = normalized(source)
     if not any(tag in text for tag in _TAGS):
         return Constant(text)
-    found = _COLUMN.fullmatch(text)
-    if found is not None:
-        name = found["attribute"] or found["single"] or found["double"] or ""
+    match = _COLUMN.fullmatch(text)
+    if match is not None:
+        name = match["attribute"] or match["single"] or match["double"] or ""
         return ColumnLookup(name, text.count("\n", 0, text.index("sample")) + 1)
     return Reply() if _REPLY.fullmatch(text) else None
 

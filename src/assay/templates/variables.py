@@ -29,8 +29,8 @@ class Parts(list[Any]):
     def __str__(self) -> str:
         return content_text(list(self))
 
-    def __contains__(self, wanted: object) -> bool:
-        return wanted in str(self) if isinstance(wanted, str) else super().__contains__(wanted)
+    def __contains__(self, part: object) -> bool:
+        return part in str(self) if isinstance(part, str) else super().__contains__(part)
 
 
 class SampleRow(dict[str, Any]):

@@ -82,8 +82,8 @@ async def asked(settings: QuestionAnswering, row: Row, ask: Ask) -> Made:
     def read(text: str) -> Reading[list[Row]]:
         return Reading(value=_questions(text, settings), written=text)
 
-    written = await ask_judge(ask, request, model=settings.model_key, read=read, stage="generate", purpose="generate")
-    return written if isinstance(written, Failure) else [{**row, **question} for question in written.value]
+    verdict = await ask_judge(ask, request, model=settings.model_key, read=read, stage="generate", purpose="generate")
+    return verdict if isinstance(verdict, Failure) else [{**row, **question} for question in verdict.value]
 
 
 def _questions(text: str, settings: QuestionAnswering) -> list[Row]:

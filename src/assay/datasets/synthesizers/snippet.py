@@ -40,9 +40,9 @@ def _made(row: Row, result: Result) -> Made:
     if isinstance(result, CallFailed):
         return failed(result.detail, "code")
     value: Any = result.value
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         return failed(f"synthesize must return a list of mappings, not {type(value).__name__}", "code")
-    return [{**row, **each} for each in value]
+    return [{**row, **entry} for entry in value]
 
 
 KIND = BatchSynthesizerKind(settings=PythonSynthesizer, synthesize=InSandbox(from_code))

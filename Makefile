@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 MODEL := .venv/.local-model
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help setup demo test check format coverage-study bench constraints clean
+.PHONY: help setup demo test check format coverage-study bench constraints clean fuzz
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -54,6 +54,12 @@ bench: $(STAMP)  ## Print the cost ratios of docs/performance.md, measured here 
 constraints: $(STAMP)  ## Write the versions that are installed here to constraints.txt
 	@{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable --exclude assay | grep == | sort -f; } > constraints.new
 	@mv constraints.new constraints.txt
+
+FUZZ_SECONDS ?= 60
+
+fuzz: $(STAMP)  ## Fuzz the YAML loader, the reply reader and the judge parser, FUZZ_SECONDS each (60)
+	@$(PIP) atheris
+	@for name in yaml reply judge; do $(BIN)/python -m fuzz $$name $(FUZZ_SECONDS) || exit 1; done
 
 clean:  ## Remove what the other targets made
 	@rm -rf .venv .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -20,10 +20,11 @@ _MISSING = "usage_missing"
 def write_calls(connection: Connection, run_no: int, paid: Sequence[PaidCall]) -> None:
     """Keep replies; one that was asked for again takes the place of the older."""
     moment = now()
-    insert_many(connection, "calls", 11, [_row(run_no, call, moment) for call in paid], replace=True)
+    insert_many(connection, "calls", 11, [call_row(run_no, call, moment) for call in paid], replace=True)
 
 
-def _row(run_no: int, call: PaidCall, moment: str) -> tuple[Any, ...]:
+def call_row(run_no: int, call: PaidCall, moment: str) -> tuple[Any, ...]:
+    """A reply as the columns of its table."""
     reply = call.reply
     document: dict[str, Any] = {"text": reply.text, "items": reply.items}
     for name in ("refusal", "finish_reason", "reasoning", "logprobs"):

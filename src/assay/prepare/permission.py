@@ -134,10 +134,10 @@ def sandbox_for(codes: list[Code], options: CodeOptions) -> Iterator[Sandbox | N
         yield None
         return
     permit(codes, options)
-    from assay.sandbox.linux import Limits
+    from assay.sandbox.linux import CodeLimits
     from assay.sandbox.pool import Sandbox
 
-    with Sandbox(limits=Limits(call_s=options.code_timeout), trusted=options.trust_code) as sandbox:
+    with Sandbox(limits=CodeLimits(call_s=options.code_timeout), trusted=options.trust_code) as sandbox:
         yield sandbox
 
 

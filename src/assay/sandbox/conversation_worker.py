@@ -20,7 +20,7 @@ from typing import Any
 
 from assay.sandbox.frames import HEAD_BYTES, length_in, write_message
 from assay.sandbox.shims import ModelResponse, RawSample, SolverOutput, SolverTrace, item
-from assay.sandbox.snippet import Printed, Snippet, encode, encoded, told
+from assay.sandbox.snippet import LoadedSnippet, Printed, encode, encoded, told
 
 STEP = struct.Struct("<iI")
 """What the board shows: the conversation whose code is running (0 for none), and a count of steps."""
@@ -109,14 +109,14 @@ class Routed(io.TextIOBase):
         return True
 
 
-def converse(snippet: Snippet, board: Any, incoming: int, outgoing: int) -> None:
+def converse(snippet: LoadedSnippet, board: Any, incoming: int, outgoing: int) -> None:
     """Hold conversations until the pipe is closed."""
     sys.stdout = sys.stderr = Routed(Printed())
     asyncio.run(_Talks(snippet, board, incoming, outgoing).run())
 
 
 class _Talks:
-    def __init__(self, snippet: Snippet, board: Any, incoming: int, outgoing: int) -> None:
+    def __init__(self, snippet: LoadedSnippet, board: Any, incoming: int, outgoing: int) -> None:
         self._snippet = snippet
         self._board = board
         self._incoming = incoming

@@ -62,7 +62,7 @@ class ConfinementError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class CodeLimits:
     """What code may use: memory of its process, seconds of CPU in the life of a process, seconds a call."""
 
     memory_bytes: int = 2 << 30
@@ -86,7 +86,7 @@ def unsupported() -> str | None:
     return None
 
 
-def confine(limits: Limits, *, network: bool, parent: int, forks: bool = False) -> None:
+def confine(limits: CodeLimits, *, network: bool, parent: int, forks: bool = False) -> None:
     """Give up all that code does not need, for good; a ConfinementError where that is not possible.
 
     With `forks` the process keeps the right to fork, which its children give up in `confine_child`.
@@ -120,7 +120,7 @@ def child_filter() -> bytes:
     return child_program(platform.machine())
 
 
-def bound(limits: Limits, *, file_bytes: int | None = None) -> None:
+def bound(limits: CodeLimits, *, file_bytes: int | None = None) -> None:
     """The limits that any process can set itself; they hold for trusted code as well."""
     # not every system has it, and this file is loaded to say so
     import resource

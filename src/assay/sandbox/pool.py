@@ -17,7 +17,7 @@ import orjson
 
 from assay.sandbox.conversation_host import Alone, Answer, Talks
 from assay.sandbox.forked import Forked, Server
-from assay.sandbox.linux import Limits
+from assay.sandbox.linux import CodeLimits
 from assay.sandbox.process import Channel, Worker, WorkerLost
 from assay.sandbox.program import CallFailed, Program, Result
 
@@ -46,8 +46,8 @@ class Sandbox:
     [2, 4]
     """
 
-    def __init__(self, *, limits: Limits | None = None, trusted: bool = False) -> None:
-        self._limits = limits or Limits()
+    def __init__(self, *, limits: CodeLimits | None = None, trusted: bool = False) -> None:
+        self._limits = limits or CodeLimits()
         self._trusted = trusted
         self._lock = threading.Lock()
         self._idle: dict[Program, list[Worker]] = {}

@@ -23,7 +23,7 @@ import orjson
 
 from assay.errors import RunError
 from assay.sandbox.frames import HEAD_BYTES, FrameError, framed, length_in
-from assay.sandbox.linux import Limits
+from assay.sandbox.linux import CodeLimits
 from assay.sandbox.program import CallFailed, Program, Result, Returned
 from assay.sandbox.worker import STATUS, STATUS_BYTES
 
@@ -180,7 +180,7 @@ class Channel:
         raise NotImplementedError
 
 
-def ending(code: int, limits: Limits) -> str:
+def ending(code: int, limits: CodeLimits) -> str:
     """How a process ended, in words, from its exit code; negative for a signal."""
     if code == -signal.SIGKILL:
         reason = f"it used {limits.cpu_s} s of CPU, or the machine ran out of memory"
@@ -193,7 +193,7 @@ def ending(code: int, limits: Limits) -> str:
 class Worker(Channel):
     """A process with one snippet in it; where every call has a process of its own, the server that forks them."""
 
-    def __init__(self, program: Program, limits: Limits, *, trusted: bool) -> None:
+    def __init__(self, program: Program, limits: CodeLimits, *, trusted: bool) -> None:
         if os.name != "posix":
             raise RunError("user code needs Linux or macOS: its process is spoken to over pipes of theirs")
         self.limits = limits

@@ -79,7 +79,7 @@ class ReplyText(str):
         return getattr(self, key) if key in ("choices", "text") else super().__getitem__(key)
 
 
-class Content(list[Any]):
+class MessageContent(list[Any]):
     """The parts of a message: prints as its text, and `in` looks into that text."""
 
     def __str__(self) -> str:
@@ -134,7 +134,7 @@ class Message(TraceItem):
         head = {"type": self.kind} if self.role_of is None else {"type": self.kind, "role": self.role_of}
         super().__init__({**head, "content": content, **fields})
         if isinstance(self["content"], list):
-            self["content"] = Content(self["content"])
+            self["content"] = MessageContent(self["content"])
 
     @property
     def text(self) -> str:

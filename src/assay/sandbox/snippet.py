@@ -136,7 +136,7 @@ def told(printed: Printed, *, result: str | None = None, error: str = "") -> str
     return f"[{head},{json.dumps(printed.take())}]" if printed.length else f"[{head}]"
 
 
-class Snippet:
+class LoadedSnippet:
     """The user's code, loaded; `run` gives the JSON of what one call returned or of how it failed."""
 
     def __init__(self, program: Mapping[str, Any], printed: Printed, *, confined: bool) -> None:

@@ -103,7 +103,7 @@ class MissingFieldError(UndefinedError):
     """A column or key is not there, told apart from other undefined names."""
 
 
-class Sandbox(ImmutableSandboxedEnvironment):
+class TemplateEnvironment(ImmutableSandboxedEnvironment):
     """Keys of mappings come before their methods; sizes are bounded."""
 
     code_generator_class = Generator
@@ -180,9 +180,9 @@ def _ticking(values: Any) -> Iterator[Any]:
 
 
 @cache
-def environment() -> Sandbox:
+def environment() -> TemplateEnvironment:
     """The one environment of all templates."""
-    sandbox = Sandbox(
+    sandbox = TemplateEnvironment(
         extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"],
         undefined=StrictUndefined,
         autoescape=False,

@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.errors import TemplateFailure
 from assay.templates.messages import MOST_TEXT, failure_at, missing_text, too_long
-from assay.templates.shape import ColumnLookup, Constant, Reply, shape
+from assay.templates.shape import ColumnLookup, Constant, ReplyLookup, shape
 from assay.templates.variables import row_variables
 from assay.types import Column, Failure, FailureKind, Rows
 
@@ -74,7 +74,7 @@ def values(template: str, rows: Rows, *, stage: str = "score") -> Column:
         return Column(values=[simple.text] * len(rows))
     if isinstance(simple, ColumnLookup):
         return _column(template, simple, rows, stage)
-    if isinstance(simple, Reply) and rows.answers is not None:
+    if isinstance(simple, ReplyLookup) and rows.answers is not None:
         return Column(values=list(rows.answers))
     return _each(range(len(rows)), lambda i: render_value(template, row_variables(rows, i)), stage)
 
@@ -95,7 +95,7 @@ def as_texts(template: str, column: Column, *, stage: str = "score") -> Column:
     >>> as_texts("{{ sample.n }}", Column(values=[1, "1"])).values
     ['1', '1']
     """
-    if isinstance(shape(str(template)), Constant | Reply):
+    if isinstance(shape(str(template)), Constant | ReplyLookup):
         return column
     try:
         if column.failures:

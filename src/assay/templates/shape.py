@@ -40,11 +40,11 @@ class ColumnLookup:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ReplyLookup:
     """`{{ solver_output.output }}` and nothing else."""
 
 
-Shape = Constant | ColumnLookup | Reply | None
+Shape = Constant | ColumnLookup | ReplyLookup | None
 
 
 def normalized(source: str) -> str:
@@ -63,7 +63,7 @@ def shape(source: str) -> Shape:
     if match is not None:
         name = match["attribute"] or match["single"] or match["double"] or ""
         return ColumnLookup(name, text.count("\n", 0, text.index("sample")) + 1)
-    return Reply() if _REPLY.fullmatch(text) else None
+    return ReplyLookup() if _REPLY.fullmatch(text) else None
 
 
 def is_constant(template: str) -> bool:

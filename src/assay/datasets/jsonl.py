@@ -12,6 +12,15 @@ from assay.datasets.batch import Batch, batch_of
 from assay.datasets.exact_json import may_repeat_keys, repeated_key, with_exact_integers
 from assay.datasets.lines import line_batches, refused
 
+_JSON_NAMES: dict[type, str] = {
+    str: "string",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    list: "array",
+    type(None): "null",
+}
+
 
 def read_jsonl(path: Path) -> Iterator[Batch]:
     """The samples of a JSONL file; blank lines are skipped."""
@@ -44,7 +53,7 @@ def _refuse_repeated_keys(path: Path, first: int, lines: list[str], samples: lis
 
 
 def _one_by_one(path: Path, first: int, lines: list[str]) -> tuple[list[str], list[dict[str, Any]]]:
-    """The same slowly: without the blank lines, and with the line that is wrong."""
+    """Parse line by line, slowly: skips blank lines, and names the line that is wrong."""
     remaining, samples = [], []
     for number, line in enumerate(lines, start=first):
         if not line.strip():
@@ -55,19 +64,8 @@ def _one_by_one(path: Path, first: int, lines: list[str]) -> tuple[list[str], li
             problem = f"not valid JSON ({error.msg}); expected one JSON object a line"
             raise refused(path, problem, number, error.colno) from error
         if not isinstance(sample, dict):
-            raise refused(path, f"a JSON {_json_name(sample)}; expected a JSON object on each line", number)
+            kind = _JSON_NAMES[type(sample)]
+            raise refused(path, f"a JSON {kind}; expected a JSON object on each line", number)
         remaining.append(line)
         samples.append(sample)
     return remaining, samples
-
-
-def _json_name(value: object) -> str:
-    names = {
-        str: "string",
-        bool: "boolean",
-        int: "number",
-        float: "number",
-        list: "array",
-        type(None): "null",
-    }
-    return names[type(value)]

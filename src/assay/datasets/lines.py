@@ -88,6 +88,7 @@ def _blocks(path: Path) -> Iterator[str]:
 
 
 def _text(block: bytes, path: Path, number: int) -> str:
+    # only the first block of a file may begin with a byte order mark
     if number == 1:
         block = block.removeprefix(codecs.BOM_UTF8)
     try:

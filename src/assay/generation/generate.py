@@ -119,7 +119,7 @@ class _Making:
         self._sandbox = sandbox
         self._listener = listener
         self._synthesizers = _with_secrets(recipe)
-        self._made = Generated()
+        self._generated = Generated()
         self._work: Work | None = None
         self._occurrences = Occurrences()
         self._asked = 0
@@ -128,9 +128,9 @@ class _Making:
         """Make the rows; what was paid for on the way is kept whatever happens."""
         if self._store is None:
             run_to_end(self._all())
-            return self._made
+            return self._generated
         record = runs.start(self._store, self._new_run())
-        self._made.run = record.id
+        self._generated.run = record.id
         try:
             run_to_end(self._paid(self._store, record))
         except KeyboardInterrupt as stop:
@@ -142,12 +142,12 @@ class _Making:
         except (RunError, SpecError):
             self._finish(record, "failed")
             raise
-        self._made.spending = tuple(spending(self._store, record.no))
+        self._generated.spending = tuple(spending(self._store, record.no))
         self._finish(record, "completed")
-        return self._made
+        return self._generated
 
     async def _paid(self, store: Store, record: RunRecord) -> None:
-        """The same with models: replies are committed as they come."""
+        """Generate the rows with the help of models; replies are committed as they come."""
         options = self._options
         memory = ReplyCache(store, record.no, "update" if options.fresh else options.cache_policy)
         purse = None if options.max_cost is None else SpendingLimit(options.max_cost)
@@ -182,30 +182,31 @@ class _Making:
     async def _all(self) -> None:
         target = self._recipe.dataset.num_samples
         sources = source_rows(self._recipe)
-        while len(self._made.rows) < target:
-            chunk = list(islice(sources, min(AT_ONCE, target - len(self._made.rows))))
+        while len(self._generated.rows) < target:
+            chunk = list(islice(sources, min(AT_ONCE, target - len(self._generated.rows))))
             if not chunk:
                 return
             combined = isinstance(self._recipe.dataset.generator.source, DatasetSampleCombinations)
             for (source_id, _), rows in zip(chunk, await self._through(chunk), strict=True):
-                if len(self._made.rows) >= target:
+                # a source row may give many rows: sources that are not needed any more do not count
+                if len(self._generated.rows) >= target:
                     break
-                self._made.n_sources += 1
+                self._generated.n_sources += 1
                 if isinstance(rows, Failure):
-                    self._made.failed.append((source_id, rows))
+                    self._generated.failed.append((source_id, rows))
                 else:
                     # combinations with the same row of the first dataset are one family
                     family = source_id.split(SEPARATOR)[0] if combined else source_id
-                    self._made.rows += _named(source_id, family, rows)
-            del self._made.rows[target:]
-            self._listener(Progress(done=len(self._made.rows), failed=len(self._made.failed), total=target))
+                    self._generated.rows += _named(source_id, family, rows)
+            del self._generated.rows[target:]
+            self._listener(Progress(done=len(self._generated.rows), failed=len(self._generated.failed), total=target))
 
     async def _through(self, chunk: Sequence[tuple[str, Row]]) -> list[list[Row] | Failure]:
         """What all synthesizers together make of some source rows."""
         state: list[list[Row] | Failure] = [[row] for _, row in chunk]
         for synthesizer in self._synthesizers:
             flat = [(place, row) for place, rows in enumerate(state) if isinstance(rows, list) for row in rows]
-            outputs = await self._made_of(synthesizer, [row for _, row in flat])
+            outputs = await self._synthesized(synthesizer, [row for _, row in flat])
             self._note(synthesizer, flat, outputs)
             after: list[list[Row] | Failure] = [[] if isinstance(rows, list) else rows for rows in state]
             for (place, _), rows in zip(flat, outputs, strict=True):
@@ -233,13 +234,13 @@ class _Making:
         }
         if debug.include_io:
             entry |= {"input": [row for _, row in taken], "output": rows}
-        self._made.debug.append(entry)
+        self._generated.debug.append(entry)
 
-    async def _made_of(self, synthesizer: LoadedSynthesizer, rows: list[Row]) -> Sequence[list[Row] | Failure]:
+    async def _synthesized(self, synthesizer: LoadedSynthesizer, rows: list[Row]) -> Sequence[list[Row] | Failure]:
         kind, settings = synthesizer.kind, synthesizer.settings
         outputs: Sequence[list[Row] | Failure]
         if kind.asks_model:
-            outputs = await asyncio.gather(*(self._written(synthesizer, row) for row in rows))
+            outputs = await asyncio.gather(*(self._rows_from_model(synthesizer, row) for row in rows))
         elif kind.runs_code:
             # code may take its time: the loop goes on with what others ask for
             bound = kind.with_sandbox(self._sandbox)
@@ -248,7 +249,7 @@ class _Making:
             outputs = kind.synthesize(settings, rows)
         return outputs
 
-    async def _written(self, synthesizer: LoadedSynthesizer, row: Row) -> list[Row] | Failure:
+    async def _rows_from_model(self, synthesizer: LoadedSynthesizer, row: Row) -> list[Row] | Failure:
         assert self._work is not None
         cell = Cell(position=self._asked, trial=0, sample_id=str(self._asked), sample=row, text="")
         self._asked += 1
@@ -289,12 +290,12 @@ class _Making:
             status=status,
             task=record.task,
             model=record.model,
-            n_samples=len(self._made.rows),
-            n_failed=len(self._made.failed),
+            n_samples=len(self._generated.rows),
+            n_failed=len(self._generated.failed),
             n_cached=0,
             scorers=(),
             failures={},
-            spending=self._made.spending,
+            spending=self._generated.spending,
         )
         summary = orjson.dumps(summary_document(report)).decode()
         runs.finish(self._store, record.no, status=status, summary=summary, documents=[])

@@ -70,8 +70,8 @@ def numbers(table: Table, *fields: str) -> Numbers:
         columns = [column[present] for column in columns]
     return Numbers(
         columns=tuple(columns),
-        clusters=_kept(rows.clusters, present),
-        counts=_kept(counts, present),
+        clusters=_selected(rows.clusters, present),
+        counts=_selected(counts, present),
         n_excluded=_left_out(counts, present),
     )
 
@@ -84,8 +84,8 @@ def texts(table: Table, field: str) -> Texts:
     return Texts(
         names=names,
         codes=codes[present],
-        clusters=_kept(rows.clusters, present),
-        counts=_kept(counts, present),
+        clusters=_selected(rows.clusters, present),
+        counts=_selected(counts, present),
         n_excluded=_left_out(counts, present),
     )
 
@@ -118,11 +118,11 @@ def classes(
     present = (gt >= 0) & (pred >= 0)
     if labels is None and not present.all():
         names, gt, pred = _only_used(names, gt, pred, present)
-    pairs = Pairs(gt[present], pred[present], len(names), _kept(rows.clusters, present), _kept(counts, present))
+    pairs = Pairs(gt[present], pred[present], len(names), _selected(rows.clusters, present), _selected(counts, present))
     return Classes(names=names, pairs=pairs, n_excluded=_left_out(counts, present), n_unmatched=n_unmatched)
 
 
-def _kept(column: IntArray | None, present: BoolArray) -> IntArray | None:
+def _selected(column: IntArray | None, present: BoolArray) -> IntArray | None:
     return None if column is None else column[present]
 
 

@@ -53,7 +53,9 @@ def compute(
     context = Context(seed=seed, address=address, level=level)
     if table.n == 0:
         return undefined(kind, settings, context, n=0, reason=NOTHING_SCORED)
-    _check_fields(settings, table)
+    problems = list(_problems(settings, table))
+    if problems:
+        raise SpecError(problems)
     if settings.cluster_by is not None:
         table = replace(table, clusters=coarsen(table.clusters, table.labels[settings.cluster_by]))
     result: MetricResult = kind.compute(settings, table, context)
@@ -64,20 +66,11 @@ def compute(
 
 def undefined(kind: MetricKind, settings: MetricSpec, context: Context, *, n: int, reason: str) -> MetricResult:
     """Every value of a metric that has a name, as undefined for one reason."""
-    result: MetricResult = kind.compute(settings, _empty(settings), context)
+    nothing = TableColumn(codes=np.zeros(0, dtype=np.int32))
+    empty = Table(n=0, columns=dict.fromkeys(fields_of(settings).values(), nothing))
+    result: MetricResult = kind.compute(settings, empty, context)
     values = {name: MetricValue(value=None, n=n, reason=reason) for name in result.values}
     return replace(result, values=values, groups=None if settings.group_by is None else {})
-
-
-def _empty(settings: MetricSpec) -> Table:
-    nothing = TableColumn(codes=np.zeros(0, dtype=np.int32))
-    return Table(n=0, columns=dict.fromkeys(fields_of(settings).values(), nothing))
-
-
-def _check_fields(settings: MetricSpec, table: Table) -> None:
-    problems = list(_problems(settings, table))
-    if problems:
-        raise SpecError(problems)
 
 
 def _problems(settings: MetricSpec, table: Table) -> Iterator[Problem]:
@@ -113,6 +106,7 @@ def coarsen(clusters: IntArray | None, label: TableColumn) -> IntArray:
     own_cluster = np.arange(rows) if clusters is None else np.unique(clusters, return_inverse=True)[1]
     shared = np.where(codes >= 0, codes, len(names) + own_cluster)
     joined = own_cluster.astype(np.int64)
+    # a label may link clusters that another label links further: repeat until nothing changes
     while True:
         before = joined
         for linked in (shared, own_cluster):

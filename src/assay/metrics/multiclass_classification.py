@@ -69,17 +69,13 @@ def multiclass_classification(settings: MulticlassClassification, table: Table, 
     level = context.level
     values = {"accuracy": accuracy(pairs, level=level)}
     for code, name in enumerate(predictions.names):
-        values |= _class_values(name, code, predictions, level)
-    small = _smallest_class(predictions) < SMALL_CLASS
+        values |= zip(_value_names(name), one_class(pairs, code, level=level), strict=True)
+    sums = marginals(pairs.confusion())
+    small = min(sums.truth.min(initial=np.inf), sums.predicted.min(initial=np.inf)) < SMALL_CLASS
     for name, statistic in AVERAGES.items():
         value = table_value(pairs, statistic, rng=context.random(name), level=level)
         values[name] = _with_caveat(value) if small and name.startswith("macro") else value
     return MetricResult(values=values, detail=_detail(predictions), n_excluded=predictions.n_excluded)
-
-
-def _smallest_class(predictions: Classes) -> float:
-    sums = marginals(predictions.pairs.confusion())
-    return float(min(sums.truth.min(initial=np.inf), sums.predicted.min(initial=np.inf)))
 
 
 def _with_caveat(value: MetricValue) -> MetricValue:
@@ -87,10 +83,6 @@ def _with_caveat(value: MetricValue) -> MetricValue:
         return value
     caveats = [part for part in (value.interval.caveat, "small classes") if part]
     return replace(value, interval=replace(value.interval, caveat="; ".join(caveats)))
-
-
-def _class_values(name: str, code: int, predictions: Classes, level: float) -> dict[str, MetricValue]:
-    return dict(zip(_value_names(name), one_class(predictions.pairs, code, level=level), strict=True))
 
 
 def _value_names(name: str) -> tuple[str, str, str]:

@@ -81,7 +81,7 @@ class TableColumn:
         return renamed[codes], tuple(names)
 
     def take(self, mask: BoolArray) -> TableColumn:
-        """The same column with some of the rows."""
+        """This column with some of the rows."""
         if self.codes is None:
             return TableColumn(floats=self._floats()[mask])
         return TableColumn(codes=self.codes[mask], distinct=self.distinct)
@@ -130,6 +130,7 @@ class Table:
             place = np.zeros(min(CHUNK, self.n - start), dtype=np.int64)
             for part, size in zip(parts, sizes, strict=True):
                 assert part.codes is not None
+                # one number for a combination, in mixed radix; a missing value is code -1, so 1 is added
                 place = place * size + (part.codes[start : start + CHUNK] + 1)
             counted += np.bincount(place, minlength=len(counted))
         cells = np.flatnonzero(counted)
@@ -141,7 +142,7 @@ class Table:
         return Table(n=len(cells), columns=columns, ranges=self.ranges, seen=self.seen), counted[cells]
 
     def take(self, mask: BoolArray) -> Table:
-        """The same table with some of the rows."""
+        """This table with some of the rows."""
         return Table(
             n=int(mask.sum()),
             columns={name: column.take(mask) for name, column in self.columns.items()},
@@ -180,6 +181,7 @@ class _Coder:
         else:
             codes = self._by_type
             self._codes.extend(codes[type(value)][value] for value in values)
+        # codes save memory only while values repeat
         if self._only_numbers and len(self._distinct) > MOST_DISTINCT_NUMBERS:
             self._to_floats()
 
@@ -201,6 +203,7 @@ class _Coder:
     def _back_to_codes(self) -> None:
         assert self._floats is not None
         values, self._floats, self._only_numbers = list(self._floats), None, False
+        # text came after many numbers: the column starts anew, and NaN is what stood for a missing value
         self.extend([None if math.isnan(value) else value for value in values])
 
     def build(self) -> TableColumn:

@@ -80,13 +80,15 @@ class Adapter:
             raise self._unreadable(answer, error) from None
         if not 200 <= answer.status < 300:
             error_field = document.get("error") if isinstance(document, Mapping) else None
-            raise status_error(answer, error_message({"error": error_field}, b"") if error_field else _said(answer))
+            raise status_error(
+                answer, error_message({"error": error_field}, b"") if error_field else _error_text(answer)
+            )
         return output_reply(document, answer, any_answer=self.any_answer)
 
     def _unreadable(self, answer: Answer, error: TemplateFailure) -> CallError:
         """A template that fails on an error or on half an answer says nothing about the template."""
         if not 200 <= answer.status < 300:
-            return status_error(answer, _said(answer))
+            return status_error(answer, _error_text(answer))
         if not _is_json(answer.body):
             return malformed(f"the answer is not valid JSON: {error}")
         return CallError(Failure(stage="solve", kind="template", detail=str(error)))
@@ -153,7 +155,7 @@ def _is_json(body: bytes) -> bool:
     return True
 
 
-def _said(answer: Answer) -> str:
+def _error_text(answer: Answer) -> str:
     return error_message(orjson.loads(answer.body) if _is_json(answer.body) else None, answer.body)
 
 

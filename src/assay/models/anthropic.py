@@ -78,7 +78,10 @@ def _messages(items: Sequence[Item]) -> list[dict[str, Any]]:
             result = {"type": "tool_result", "tool_use_id": item.get("call_id"), "content": output}
             _add(messages, "user", [result])
         elif item.get("role") not in ("system", "developer") and item.get("content") is not None:
-            messages.append({"role": item.get("role"), "content": _content(item["content"])})
+            content = item["content"]
+            if isinstance(content, list | tuple):
+                content = [_part(part) for part in content]
+            messages.append({"role": item.get("role"), "content": content})
     return messages
 
 
@@ -91,12 +94,6 @@ def _add(messages: list[dict[str, Any]], role: str, blocks: list[dict[str, Any]]
     if isinstance(before, str):
         before = [{"type": "text", "text": before}] if before else []
     messages[-1]["content"] = [*before, *blocks]
-
-
-def _content(content: Any) -> Any:
-    if not isinstance(content, list | tuple):
-        return content
-    return [_part(part) for part in content]
 
 
 def _part(part: Any) -> Any:

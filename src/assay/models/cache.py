@@ -33,6 +33,7 @@ class Remembered:
             if running is None:
                 return await self._pay(request, key, content)
             try:
+                # shielded: a twin that is stopped must not cancel the call that others wait for
                 return replace(await asyncio.shield(running), cached=True)
             except asyncio.CancelledError:
                 # when only the one that paid was stopped, the next in line pays
@@ -67,6 +68,7 @@ class Remembered:
             shared.set_result(reply)
             return reply
         finally:
+            # only now: until the reply is in the memory, twins have to find the call that is running
             del self._running[key]
 
 

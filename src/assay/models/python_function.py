@@ -72,7 +72,9 @@ def _completion(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def connect_callable(function: Callable[..., Any]) -> Connection:
     """A function as a model; its source and everything it depends on decide the keys of its replies."""
-    name = _qualified_name(function)
+    # an object with __call__ has no qualified name of its own: its class has
+    named = function if hasattr(function, "__qualname__") else type(function)
+    name = f"{named.__module__}.{named.__qualname__}"
     source = callable_identity(function)
     identity = {"provider": "callable", "model": name, "adapter": source.digest}
     notes: tuple[str, ...] = ()
@@ -82,8 +84,3 @@ def connect_callable(function: Callable[..., Any]) -> Connection:
             f'cannot be compared; set {VERSION} = "..." on it to say when they may be',
         )
     return Connection(name=name, client=Calling(name, function, notes), identity=identity)
-
-
-def _qualified_name(function: Callable[..., Any]) -> str:
-    named = function if hasattr(function, "__qualname__") else type(function)
-    return f"{named.__module__}.{named.__qualname__}"

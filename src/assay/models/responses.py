@@ -51,16 +51,13 @@ def request_body(request: Request, model: str | None, manner: EndpointQuirks) ->
     if "reasoning_effort" in taken:
         taken["reasoning"] = {"effort": taken.pop("reasoning_effort")}
     if request.schema is not None and manner.schema != "text":
-        body["text"] = {"format": _format(request.schema, manner)}
+        form: dict[str, Any] = {"type": manner.schema}
+        if manner.schema != "json_object":
+            form = {"type": "json_schema", "name": "answer", "schema": request.schema, "strict": True}
+        body["text"] = {"format": form}
     if "messages" in extra:
         body["input"] = [_input(item) for item in extra.pop("messages")]
     return {**body, **taken, **extra}
-
-
-def _format(schema: Mapping[str, Any], manner: EndpointQuirks) -> dict[str, Any]:
-    if manner.schema == "json_object":
-        return {"type": "json_object"}
-    return {"type": "json_schema", "name": "answer", "schema": schema, "strict": True}
 
 
 def _input(item: Item) -> Item:
@@ -98,7 +95,7 @@ def read_reply(answer: Answer) -> Reply:
     usage = billed(document.get("usage"), ("input_tokens",), ("output_tokens",))
     details = document.get("incomplete_details")
     reason = details.get("reason") if isinstance(details, Mapping) else None
-    refusal = _joined(output, "refusal", "refusal") or None
+    refusal = "".join(str(part.get("refusal", "")) for part in _parts(output) if part.get("type") == "refusal") or None
     if reason == "content_filter":
         refusal = refusal or "stopped by a content filter"
     items = output_items(output)
@@ -119,10 +116,6 @@ def read_reply(answer: Answer) -> Reply:
 def _parts(output: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     contents = [item.get("content") for item in output if item.get("type", "message") == "message"]
     return [part for content in contents if isinstance(content, list) for part in content if isinstance(part, Mapping)]
-
-
-def _joined(output: Sequence[Mapping[str, Any]], kind: str, field: str) -> str:
-    return "".join(str(part.get(field, "")) for part in _parts(output) if part.get("type") == kind)
 
 
 def _reasoning(output: Sequence[Mapping[str, Any]]) -> str | None:

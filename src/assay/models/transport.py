@@ -87,7 +87,7 @@ class Transport:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._shown = public_url(endpoint.url)
+        self._public_url = public_url(endpoint.url)
         self._session: aiohttp.ClientSession | None = None
         self._url: URL | None = None
         self._proxy: str | None = None
@@ -98,10 +98,11 @@ class Transport:
         try:
             self._url = URL(self._endpoint.url)
         except ValueError:
-            raise _lasting(f'"{self._shown}" is not a valid address') from None
+            raise _lasting(f'"{self._public_url}" is not a valid address') from None
         # looked up once: the library's own way reads the environment and ~/.netrc at every call
         self._proxy = environment_proxy(self._endpoint.url)
         return aiohttp.ClientSession(
+            # no limit here: a second queue below the limiter would hide calls that it counts as in flight
             connector=aiohttp.TCPConnector(limit=0, ssl=self._endpoint.tls or True, ttl_dns_cache=300),
             headers={
                 "Content-Type": "application/json",
@@ -111,6 +112,7 @@ class Transport:
             },
             # unpacked here, within a limit of size
             auto_decompress=False,
+            # no cookies: a reply must not depend on the calls before it
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=timeouts.total_s, sock_connect=timeouts.connect_s),
         )
@@ -124,6 +126,7 @@ class Transport:
         started = time.monotonic()
         ticket = self._patience.begin()
         try:
+            # a redirect is an error: following it could hand the key to another host
             async with session.post(self._url, data=body, proxy=self._proxy, allow_redirects=False) as response:
                 self._patience.end(ticket)
                 content = await self._body(response)
@@ -160,9 +163,9 @@ class Transport:
                     size += len(piece)
                     if size > most:
                         limit = f"{most >> 20} MB (`max_reply_mb` of its model file)"
-                        raise _unusable(f"the answer of {self._shown} is larger than {limit}")
+                        raise _unusable(f"the answer of {self._public_url} is larger than {limit}")
         except zlib.error as error:
-            raise _unusable(f"the answer of {self._shown} cannot be unpacked: {error}") from error
+            raise _unusable(f"the answer of {self._public_url} cannot be unpacked: {error}") from error
         finally:
             if size > most:
                 # the rest of the body must not be read to the end to use the connection again
@@ -171,22 +174,24 @@ class Transport:
 
     def _too_late(self, error: TimeoutError | None, waited_s: float) -> CallError:
         missing = "connection" if isinstance(error, aiohttp.ConnectionTimeoutError) else "answer"
-        return _passing("timeout", f"no {missing} from {self._shown} after {waited_s:.1f} s")
+        return _passing("timeout", f"no {missing} from {self._public_url} after {waited_s:.1f} s")
 
     def _unreachable(self, error: Exception) -> CallError:
         """What stands between us and the endpoint, in words."""
         if isinstance(error, aiohttp.InvalidURL):
-            return _lasting(f'"{self._shown}" is not a valid address')
+            return _lasting(f'"{self._public_url}" is not a valid address')
         if isinstance(error, aiohttp.ClientConnectorDNSError):
-            return _passing("connection", f"no host is called {error.host} (for {self._shown})")
+            return _passing("connection", f"no host is called {error.host} (for {self._public_url})")
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
-            return _lasting(f"the TLS certificate of {self._shown} is not trusted: {_cause(error.certificate_error)}")
+            return _lasting(
+                f"the TLS certificate of {self._public_url} is not trusted: {_cause(error.certificate_error)}"
+            )
         if isinstance(error, aiohttp.ClientSSLError):
-            return _lasting(f"no TLS connection to {self._shown}: {_cause(error)}")
+            return _lasting(f"no TLS connection to {self._public_url}: {_cause(error)}")
         if isinstance(error, aiohttp.ClientConnectorError):
             reason = error.strerror if error.os_error.errno is None else os.strerror(error.os_error.errno)
-            return _passing("connection", f"no connection to {self._shown}: {reason}")
-        return _passing("connection", f"the connection to {self._shown} broke: {_cause(error)}")
+            return _passing("connection", f"no connection to {self._public_url}: {reason}")
+        return _passing("connection", f"the connection to {self._public_url} broke: {_cause(error)}")
 
     async def close(self) -> None:
         self._patience.close()

@@ -41,7 +41,8 @@ def column_problems(
         yield from _unknown_names(text, loaded)
         # a postprocessor may give its rows any columns: what comes after it is known only then
         if rows and (of_solver or not _has_postprocessor(loaded)):
-            for name in _columns(text):
+            names = [use.name for use in columns_read(text)] if isinstance(text, Template) else [str(text)]
+            for name in names:
                 if name not in columns and name != "sample_id":
                     message = f'the dataset has no column "{name}"; it has {listing(columns)}'
                     yield problem_in(sources, message, text.place, nearest(name, columns))
@@ -142,12 +143,6 @@ def absent_problems(loaded: LoadedTask) -> Iterator[Problem]:
     if loaded.task.definition.trials is not None and not live and not loaded.problems:
         message = "trials ask a model several times, but this task asks none: its answers are recorded"
         yield loaded.document.problem(message, ("definition", "trials"), key=True)
-
-
-def _columns(text: Located) -> list[str]:
-    if isinstance(text, Template):
-        return [use.name for use in columns_read(text)]
-    return [str(text)]
 
 
 def _has_postprocessor(loaded: LoadedTask) -> bool:

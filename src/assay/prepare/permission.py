@@ -88,7 +88,7 @@ def require_permission(loaded: LoadedTask, options: CodeOptions, models: Iterabl
 
 
 def permit(codes: list[Code], options: CodeOptions) -> None:
-    """The same for snippets from anywhere."""
+    """Raise a SpecError unless these snippets may run."""
     if not codes or options.trust_code:
         return
     if not options.allow_code:
@@ -114,17 +114,14 @@ def permit_models(codes: list[Code], connections: Iterable[Connection], options:
 
 def _review(codes: list[Code]) -> str:
     places = "\n".join(
-        f"  {_where(code)}: {code.function}{' (may use the network)' if code.network else ''}" for code in codes
+        f"  {code.place or 'a snippet'}: {code.function}{' (may use the network)' if code.network else ''}"
+        for code in codes
     )
     return (
         f"Python code runs only by permission. Read it first:\n{places}\n"
         "then run again with --allow-code (or ASSAY_ALLOW_CODE=1): it runs in a sandbox, without files, "
         "without the environment"
     )
-
-
-def _where(code: Code) -> str:
-    return str(code.place) if code.place is not None else "a snippet"
 
 
 @contextmanager

@@ -218,7 +218,7 @@ def prepare_loaded(
     make: Make | None = None,
     connections: Mapping[str | None, Connection] | None = None,
 ) -> Plan:
-    """The same for a task that is loaded; its models are looked up in `definitions` first.
+    """Everything a run of a loaded task needs; its models are looked up in `definitions` first.
 
     `connections` holds the models of a task whose judges are made in Python, by the keys that its settings name.
     """
@@ -295,6 +295,7 @@ def _connections(loaded: LoadedTask, options: Options, definitions: Definitions)
     readable = keyless(environment) if options.keyless else environment
     connections: dict[ModelReference, Connection] = {}
     for reference in references.values():
+        # keys that name the same model share one connection
         if reference not in connections:
             connections[reference] = connect(reference, root=root, environment=readable, definitions=definitions)
     return {key: connections[reference] for key, reference in references.items()}

@@ -130,7 +130,7 @@ def _sources(
         keys = source.keys
     for i, key in enumerate(keys):
         steps = ("definition", "dataset", *(("keys", i) if len(keys) > 1 else ("key",)))
-        source_dataset = _found(dataset, key, registry, steps)
+        source_dataset = _find_source(dataset, key, registry, steps)
         ready = materialized(source_dataset, registry, results, make)
         if ready is None:
             message = f'the dataset "{key}" is not generated yet: `assay generate` makes it'
@@ -138,7 +138,7 @@ def _sources(
         yield key, ready
 
 
-def _found(
+def _find_source(
     dataset: GeneratedDataset, key: str, registry: Registry, steps: tuple[str | int, ...]
 ) -> LoadedDataset | GeneratedDataset:
     document = dataset.generator.document

@@ -169,6 +169,7 @@ class Talk:
         running = STEP.unpack_from(self._worker.board)[0]
         self.end()
         held, self._held = self._held, {}
+        # with several held and none of them running nobody can be blamed: all begin again
         culprit = running if running in held else next(iter(held)) if len(held) == 1 else None
         for number, conversation in held.items():
             if number == culprit and not conversation.result.done():

@@ -99,11 +99,15 @@ def confine(limits: CodeLimits, *, network: bool, parent: int, forks: bool = Fal
     _drop_capabilities()
     _prctl(_PR_SET_DUMPABLE, 0)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    # a parent that died before the line above would never send its signal
     if os.getppid() != parent:
         raise ConfinementError("the process that wanted the code has gone")
+    # the kernel lets an unprivileged process restrict itself only after this
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     _restrict_files(version, network=network)
-    _install(_filter(network=network, pid=os.getpid(), version=version, forks=forks))
+    # before Landlock could stop truncation, the filter has to refuse every opening for writing
+    may_write = version >= _KNOWS_TRUNCATION
+    _install(filter_program(platform.machine(), pid=os.getpid(), network=network, may_write=may_write, forks=forks))
 
 
 def confine_child(*, server: int) -> None:
@@ -217,11 +221,6 @@ def _allow_beneath(ruleset: int, path: str, rights: int) -> None:
 
 class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
-
-
-def _filter(*, network: bool, pid: int, version: int, forks: bool) -> bytes:
-    may_write = version >= _KNOWS_TRUNCATION
-    return filter_program(platform.machine(), pid=pid, network=network, may_write=may_write, forks=forks)
 
 
 def _install(code: bytes) -> None:

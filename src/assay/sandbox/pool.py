@@ -210,6 +210,7 @@ class Sandbox:
         if program.shape in ("conversation", "inference") and program.isolation == "batch":
             # many conversations share the process: none may be blamed for what all have used
             limits = replace(limits, cpu_s=limits.cpu_s * CONVERSATIONS)
+        # outside the lock: others take and give back workers while this one starts
         worker = self._starter.submit(Worker, program, limits, trusted=self._trusted).result()
         with self._lock:
             self._alive.add(worker)
@@ -233,6 +234,7 @@ class Sandbox:
     def _give_back(self, program: Program, worker: Worker) -> None:
         with self._lock:
             self._lost[program] = 0
+            # one that has used more could reach its CPU limit in the middle of an innocent row
             if worker in self._alive and worker.cpu_s < self._limits.cpu_s / 2:
                 self._idle[program].append(worker)
                 return
@@ -245,6 +247,7 @@ class Sandbox:
     def _forget(self, program: Program, worker: Worker, *, progressed: bool) -> None:
         with self._lock:
             self._alive.discard(worker)
+            # results came before the loss, so a new series of losses begins with this one
             self._lost[program] = 1 if progressed else self._lost.get(program, 0) + 1
             if self._lost[program] >= MOST_LOST:
                 self._broken[program] = f"not run: the code ended its process {MOST_LOST} times in a row"

@@ -213,10 +213,12 @@ class Worker(Channel):
                 [sys.executable, "-I", "-X", "utf8", "-c", _BOOT, str(_PACKAGES), str(shared)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                # nobody reads it: a full pipe would stop the code
                 stderr=subprocess.DEVNULL,
                 env=_ENVIRONMENT,
                 cwd="/",
                 pass_fds=(shared,),
+                # a group of its own, so that `end` reaches whatever the code started and Ctrl-C does not reach it
                 start_new_session=True,
             )
         assert self.process.stdin is not None

@@ -158,6 +158,7 @@ class LoadedSnippet:
 
     def load(self) -> str | None:
         """Run the snippet's own lines; says how that failed, None when it did not."""
+        # moved down to its line in the file, so that tracebacks name lines that the user can find
         source = "\n" * (self._first - 1) + "\n".join(self._lines) + "\n"
         # dataclasses and others look a class's module up by its name
         module = sys.modules[MODULE] = ModuleType(MODULE)
@@ -220,9 +221,9 @@ class LoadedSnippet:
             for frame, line in traceback.walk_tb(error.__traceback__)
             if frame.f_code.co_filename == self._file
         ]
-        return "\n".join([head[:MOST_WORDS], *self._shown(frames)])
+        return "\n".join([head[:MOST_WORDS], *self._frame_lines(frames)])
 
-    def _shown(self, frames: list[tuple[str, int]]) -> list[str]:
+    def _frame_lines(self, frames: list[tuple[str, int]]) -> list[str]:
         lines: list[str] = []
         for function, line in reversed(frames[-MOST_FRAMES:]):
             lines.append(f"  {self._file}:{line} in {function}")

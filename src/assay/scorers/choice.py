@@ -109,11 +109,13 @@ def string_equals_mcqa(settings: StringEqualsMcqa, rows: Rows) -> ScoreColumns:
     if settings.choice_texts is not None:
         options = lists(settings.choice_texts, rows, stage=STAGE)
     one = _by_consensus if settings.answer_extraction == "consensus" else _by_letter
-    return row_by_row(
-        KIND,
-        lambda answer, truth, allowed, texts: one(answer, _right(truth, allowed), allowed, _options(allowed, texts)),
-        [answers, truths, choices, options],
-    )
+
+    def score(answer: str, truth: str, allowed: tuple[str, ...], texts: list[Any] | None) -> dict[str, Any]:
+        if truth not in allowed:
+            raise _not_a_choice(truth, allowed)
+        return one(answer, truth, allowed, _options(allowed, texts))
+
+    return row_by_row(KIND, score, [answers, truths, choices, options])
 
 
 def _by_first_character(answers: Column, truths: Column, choices: Column) -> ScoreColumns:
@@ -161,12 +163,6 @@ def _scored(choice: str, truth: str, choices: tuple[str, ...]) -> dict[str, Any]
         "ground_truth_choice": truth,
         "choices": choices,
     }
-
-
-def _right(truth: str, choices: tuple[str, ...]) -> str:
-    if truth not in choices:
-        raise _not_a_choice(truth, choices)
-    return truth
 
 
 def _not_a_choice(truth: str, choices: Sequence[str]) -> RowFailureError:

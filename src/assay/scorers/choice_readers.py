@@ -250,12 +250,15 @@ def read_letter(text: str, choices: tuple[str, ...], options: Mapping[str, str] 
 def _letter(text: str, choices: tuple[str, ...], options: Mapping[str, str] | None) -> Reading:
     patterns = forms(choices)
     statements = _statements(text, patterns)
+    # a final or boxed answer outweighs whatever the reply considered on its way there
     final = [*(statement for statement in statements if statement.final), *_boxed(text, patterns)]
     if final:
         return _settled(text, sorted(final, key=lambda statement: statement.start))
     if statements:
         return _last_word(text, statements)
-    reading = _alone_on_a_line(text, patterns)
+    alone_on_lines = filter(None, (patterns.line.match(line) for line in _lines(text)))
+    reading = agreed(patterns.named(match["x"]) for match in alone_on_lines)
+    # from the strongest sign to the weakest: the first reader that sees a choice decides
     for reader in (read_marked, read_last_line, read_first):
         if reading is None:
             reading = reader(text, choices)
@@ -326,10 +329,6 @@ def _lines(text: str) -> Iterator[str]:
     return (line for line in text.split("\n") if line.strip())
 
 
-def _alone_on_a_line(text: str, patterns: Forms) -> Reading:
-    return agreed(patterns.named(match["x"]) for line in _lines(text) if (match := patterns.line.match(line)))
-
-
 def _leads(line: str, patterns: Forms) -> str | None:
     match = patterns.leading.match(line)
     if match is None:
@@ -386,14 +385,14 @@ def _statements(text: str, patterns: Forms) -> list[Said]:
         if not any(word in lower for word in words):
             continue
         for match in pattern.finditer(text):
-            choice = _meant(text, match, patterns, ends)
+            choice = _stated_choice(text, match, patterns, ends)
             if choice is not None:
                 final = "final" in match.re.groupindex and match["final"] is not None
                 statements.append(Said(choice, match.start("x"), match.end(), final))
     return sorted(statements, key=lambda statement: statement.start)
 
 
-def _meant(text: str, match: re.Match[str], patterns: Forms, ends: re.Pattern[str]) -> Reading:
+def _stated_choice(text: str, match: re.Match[str], patterns: Forms, ends: re.Pattern[str]) -> Reading:
     """The choice of a statement, if what stands around it makes it one."""
     letter, opened, closed = match["x"], match["open"], match["close"]
     choice = patterns.named(letter)

@@ -112,6 +112,7 @@ def _without(column: list[Any], failures: Mapping[int, Failure]) -> list[Any]:
 
 def row_by_row(kind: ScorerKind, one: Callable[..., Mapping[str, Any]], columns: Sequence[Column]) -> ScoreColumns:
     """Score each row by itself: `one` takes its value of every column and gives the fields that the kind declares."""
+    # reversed, so that of several failures of a row that of the first column is kept
     failures = {place: failure for column in reversed(columns) for place, failure in column.failures.items()}
     rows: list[Mapping[str, Any]] = []
     for place, arguments in enumerate(zip(*(column.values for column in columns), strict=True)):

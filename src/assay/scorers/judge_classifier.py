@@ -9,7 +9,7 @@ from pydantic import ValidationInfo, field_validator
 from assay.judging.response_format import choice_form
 from assay.registry import JudgeScorerKind
 from assay.scorers.common import SHARE, STAGE, score_of
-from assay.scorers.judge import JudgeScorerSpec, beside, distinct, judged
+from assay.scorers.judge import JudgeScorerSpec, distinct, judged, verdict_metadata
 from assay.spec.fields import Template
 from assay.templates import values
 from assay.types import Ask, Failure, Rows, Score
@@ -58,7 +58,7 @@ async def judge_classifier(settings: JudgeClassifier, rows: Rows, ask: Ask) -> S
         "is_correct": 1.0 if verdict.value in settings.correct_labels else 0.0,
         "predicted_label": verdict.value,
         "raw_label": verdict.written,
-        **beside(verdict),
+        **verdict_metadata(verdict),
     }
     return score_of(KIND, fields if truth is None else {**fields, _TRUTH: truth})
 

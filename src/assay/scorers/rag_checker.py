@@ -144,7 +144,7 @@ async def check_rag(settings: RagChecker, rows: Rows, ask: Ask) -> Score | Failu
         query = str(_column(rows.samples[0], settings.query_column))
         chunks = _chunks(settings, rows)
         response, target = await _claims(settings, judge, rows.samples[0], query, response_text)
-        target_text = _target_text(settings, rows.samples[0], target.claims)
+        target_text = _text(settings, rows.samples[0]) or "\n".join(map(str, target.claims))
         response, target = await _entailed(settings, judge, response, target, (response_text, target_text), chunks)
     except _Stopped as stopped:
         return stopped.failure
@@ -360,11 +360,6 @@ def _passage(entry: Any, number: int) -> str:
 def _text(settings: RagChecker, sample: Mapping[str, Any]) -> str:
     """The target as text; empty where the dataset has only its claims."""
     return "" if settings.target_column is None else str(_column(sample, settings.target_column))
-
-
-def _target_text(settings: RagChecker, sample: Mapping[str, Any], claims: Sequence[Claim]) -> str:
-    """The text that the response is held against: the target, or its claims one per line."""
-    return _text(settings, sample) or "\n".join(map(str, claims))
 
 
 def _column(sample: Mapping[str, Any], column: ColumnName) -> Any:

@@ -105,6 +105,11 @@ def column_of(column: str, sample: Mapping[str, Any]) -> Any:
     raise UnreadableError("missing_field", f'the sample has no column "{column}"; {hint}')
 
 
+def answer_trace(answer: str) -> Trace:
+    """The conversation that an answer alone stands for."""
+    return Trace(({"type": "message", "role": "assistant", "content": answer},))
+
+
 def answer_of(trace: Trace) -> str:
     """The text of the last reply; a refusal or a reply without content is no answer."""
     replies = trace.assistant_messages

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import orjson
 
 from assay.registry import AskingSolverKind
-from assay.solvers.asking import STAGE, AskingSolverSpec, answer_in, said
+from assay.solvers.asking import STAGE, AskingSolverSpec, answer_in, reply_items
 from assay.solvers.inputs import GenericInput, asked, rendered_json, request_from
 from assay.types import Ask, Failure, Item, Reply, Request, Rows, Sampling, Solution, Trace
 
@@ -42,7 +42,7 @@ async def grouped(settings: GroupedSingleTurnSolver, rows: Rows, ask: Ask) -> So
         if isinstance(answer, Failure):
             return replace(answer, detail=f"input {name}: {answer.detail}")
         answers.append(answer)
-        items += ({**item, "input": name} for item in (*asked(request), *said(reply)))
+        items += ({**item, "input": name} for item in (*asked(request), *reply_items(reply)))
     whole = dict(zip(names, answers, strict=True)) if isinstance(inputs, dict) else answers
     return Solution(answer=orjson.dumps(whole).decode(), trace=Trace(tuple(items)))
 

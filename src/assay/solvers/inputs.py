@@ -106,8 +106,6 @@ def _messages_in(value: Any) -> tuple[Item, ...] | None:
 
 
 def _are_messages(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(m, dict) and _is_role(m) for m in value)
-
-
-def _is_role(entry: Mapping[str, Any]) -> bool:
-    return isinstance(entry.get("role"), str)
+    if not isinstance(value, list) or not value:
+        return False
+    return all(isinstance(entry, dict) and isinstance(entry.get("role"), str) for entry in value)

@@ -134,9 +134,9 @@ def _check_values(
         repeated = parameter is not None and parameter.kind is parameter.VAR_POSITIONAL
         wrong = [argument for argument in (value if repeated else (value,)) if not fits(argument)]
         if wrong:
-            raise ArgumentError(f"{callee}({name}=...): expected {words}, got {_shown(wrong[0])}")
+            raise ArgumentError(f"{callee}({name}=...): expected {words}, got {_shortened(wrong[0])}")
 
 
-def _shown(value: Any) -> str:
+def _shortened(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}..."

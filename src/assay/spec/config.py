@@ -57,7 +57,8 @@ def resolve_config(
             if parameter is None:
                 open_.add(key)
             elif key in overrides:
-                values[key] = _given(parameter, overrides[key])
+                accept = from_command_line if isinstance(overrides[key], str) else accepted
+                values[key] = accept(parameter, overrides[key])
             elif "default_value" in parameter.model_fields_set or parameter.nullable:
                 values[key] = accepted(parameter, parameter.default_value)
             else:
@@ -71,10 +72,6 @@ def resolve_config(
             else:
                 checker.report(f'default of "{key}": {error}', (*at, "default_value"))
     return Config(values=values, open=frozenset(open_), notes=tuple(notes))
-
-
-def _given(parameter: Parameter, value: Any) -> Any:
-    return from_command_line(parameter, value) if isinstance(value, str) else accepted(parameter, value)
 
 
 def _parameters(spec: Any, checker: Checker, steps: Steps) -> dict[str, tuple[Parameter | None, Steps]]:

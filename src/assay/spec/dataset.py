@@ -219,7 +219,7 @@ def _several(
         elif called.index(name) < i:
             checker.report(f'there is already a dataset called "{name}"', (*steps, "keys", i))
         else:
-            loaded = _found(str(key), (*steps, "keys", i), registry, checker, reading)
+            loaded = _named_dataset(str(key), (*steps, "keys", i), registry, checker, reading)
             datasets += [] if loaded is None else [(name, loaded)]
     return tuple(datasets)
 
@@ -243,10 +243,10 @@ def _by_key(
         if not any(nearest(name, ("key",)) for name in node):
             checker.report('a dataset has "key" or "source"', steps)
         return None
-    return _found(str(key), (*steps, "key"), registry, checker, reading)
+    return _named_dataset(str(key), (*steps, "key"), registry, checker, reading)
 
 
-def _found(key: str, steps: Steps, registry: Registry, checker: Checker, reading: Reading) -> AnyDataset | None:
+def _named_dataset(key: str, steps: Steps, registry: Registry, checker: Checker, reading: Reading) -> AnyDataset | None:
     """The dataset with a key, or None and the problem noted at the place that names it."""
     if has_placeholder(key):
         return None

@@ -69,7 +69,7 @@ def read_document(
     allow_outside: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Document:
-    """The same, with the problems in the document unless nothing can be read at all."""
+    """A YAML file as values with places; its problems are in the document unless nothing can be read at all."""
     root = project_folder(path)
     return document_of(read_source(path), root, strict=strict, allow_outside=allow_outside, environment=environment)
 
@@ -82,7 +82,7 @@ def document_of(
     allow_outside: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Document:
-    """The same from a text that was read elsewhere; files that it includes lie in `root`."""
+    """A document from a text that was read elsewhere; files that it includes lie in `root`."""
     reader = _Reader(source, None if allow_outside else root)
     node = parse(source)
     if node is None or (node.kind == "scalar" and node.tag == _TAG + "null"):
@@ -118,6 +118,7 @@ class _Reader:
         self.typed: dict[tuple[str | int | None, str], Problem] = {}
 
     def value(self, node: Node, steps: Steps, depth: int) -> Any:
+        # aliases share nodes, so a small file can stand for billions of values: count what is expanded
         self.count += 1
         if self.count > MOST_NODES:
             raise SpecError(self._problem(f"more than {MOST_NODES:,} values once aliases are expanded", node))
@@ -243,6 +244,7 @@ class _Reader:
             return None
         self.references += 1
         if self.references > _MOST_REFERENCES:
+            # one problem, not one for each of the rest
             if self.references == _MOST_REFERENCES + 1:
                 self.problems.append(self._problem(f"more than {_MOST_REFERENCES:,} $ref to follow", target))
             return None
@@ -259,6 +261,7 @@ class _Reader:
 
     def _joined(self, node: Node, siblings: dict[str, Any], steps: Steps, depth: int, key: Node) -> Any:
         """The referenced value with the siblings of `$ref` laid over it."""
+        # reading the referenced value overwrites their positions, which are put back below
         sibling_spots = {at: self.positions[at] for at in _steps_of(siblings, steps) if at in self.positions}
         loaded = self.value(node, steps, depth + 1)
         if not siblings:

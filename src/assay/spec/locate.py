@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from assay.errors import Problem, SpecError
 from assay.spec.document import Document, Steps
-from assay.spec.messages import choice_meant, described, expected_of, quoted, said
+from assay.spec.messages import choice_meant, described, expected_of, message_of, quoted
 from assay.spec.nearest import listing, nearest
 from assay.spec.placeholder import has_placeholder
 from assay.spec.source import problem_in
@@ -72,7 +72,7 @@ class Checker:
         mended = self._with_texts(node, steps, faults)
         if mended is not None:
             return self.validated(model, mended, steps, owner)
-        self.problems += self._told(model, node, steps, owner, faults)
+        self.problems += self._fault_problems(model, node, steps, owner, faults)
         return None
 
     def _placed(self, problem: Problem, steps: Steps) -> Problem:
@@ -91,7 +91,7 @@ class Checker:
         }
         return _replaced(node, texts) if texts else None
 
-    def _told(
+    def _fault_problems(
         self, model: type[BaseModel], node: Any, steps: Steps, owner: str, faults: list[Fault]
     ) -> Iterator[Problem]:
         unknown = [fault for fault in faults if fault.type == "extra_forbidden"]
@@ -123,7 +123,7 @@ class Checker:
         expected = list(dict.fromkeys(filter(None, (expected_of(candidate.error) for candidate in group))))
         if not expected:
             name = f"{place[-1]}: " if place and isinstance(place[-1], str) and fault.steps else ""
-            return self.document.problem(f"{name}{said(fault.error)}", place)
+            return self.document.problem(f"{name}{message_of(fault.error)}", place)
         message = f"expected {' or '.join(expected)}, got {described(fault.value)}"
         if place and isinstance(place[-1], str):
             message = f"{place[-1]}: {message}"

@@ -74,7 +74,7 @@ def choice_meant(error: Mapping[str, Any]) -> str | None:
     return nearest(error["input"], _choices(error))
 
 
-def said(error: Mapping[str, Any]) -> str:
+def message_of(error: Mapping[str, Any]) -> str:
     """The message of an error that has no simple "expected this"."""
     cause = error.get("ctx", {}).get("error")
     if error["type"] in ("value_error", "assertion_error") and cause is not None:

@@ -126,7 +126,8 @@ def _definitions(document: Document, checker: Checker) -> Definitions:
         key = entry.get("key")
         actual = kind_of(entry)
         if actual != kind:
-            checker.report(f"expected a {kind}, got {_article(actual)}", steps)
+            described_kind = "something else" if actual is None else f"a {actual}"
+            checker.report(f"expected a {kind}, got {described_kind}", steps)
         elif isinstance(key, str) and (kind, str(key)) in documents:
             checker.report(f'there is already a {kind} with the key "{key}"', (*steps, "key"))
         elif isinstance(key, str):
@@ -134,10 +135,6 @@ def _definitions(document: Document, checker: Checker) -> Definitions:
         else:
             checker.report(f'missing field "key" in the {kind}', steps)
     return Definitions(documents=documents, providers=providers)
-
-
-def _article(kind: FileKind | None) -> str:
-    return "something else" if kind is None else f"a {kind}"
 
 
 def _provider(entry: Mapping[str, Any], steps: Steps, providers: dict[str, str], checker: Checker) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from assay.errors import Place, Problem, SpecError
 from assay.registry import Registry
 from assay.spec.bound import LoadedTask
-from assay.spec.config import Config, resolve_config, substitute
+from assay.spec.config import resolve_config, substitute
 from assay.spec.dataset import TaskData, task_data
 from assay.spec.deprecated import modernized
 from assay.spec.document import Document, Steps
@@ -93,12 +93,13 @@ def task_of(document: Document, registry: Registry, overrides: Mapping[str, Any]
         scorers=tuple(scorers),
         evidence=evidence,
         config=config.values,
-        resolved=_stored(document, resolved),
+        # what may be stored: parameters are filled in, secrets and variables stand by name
+        resolved={**document.data, "definition": resolved},
         problems=_in_order(
             [*document.problems, *checker.problems, *parts.problems, *_same_names(document, task.definition.trials)]
         ),
         notes=notes,
-        unresolved=_unresolved(resolved, config),
+        unresolved=frozenset(text for _, text in strings(resolved) if config.open and has_placeholder(text)),
     )
 
 
@@ -153,16 +154,6 @@ def _task(document: Document, definition: Any, checker: Checker) -> Task:
         return task
     key, name = (top.get(field) for field in ("key", "display_name"))
     return Task.model_construct(key=str(key), display_name=str(name), description="", definition=Definition())
-
-
-def _stored(document: Document, definition: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The task as it may be stored: parameters filled in, secrets and variables by name."""
-    return {**document.data, "definition": definition}
-
-
-def _unresolved(definition: Any, config: Config) -> frozenset[str]:
-    """The texts that still hold a placeholder: nothing can be said of them yet."""
-    return frozenset(text for _, text in strings(definition) if config.open and has_placeholder(text))
 
 
 def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:

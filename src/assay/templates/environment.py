@@ -148,7 +148,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
 
     def joined(self, parts: tuple[Any, ...]) -> str:
         """The text of `a ~ b ~ c`."""
-        texts = [part if type(part) is str else _shown(part) for part in parts]
+        texts = [part if type(part) is str else _bounded_text(part) for part in parts]
         size = sum(map(len, texts))
         if size > MOST_TEXT:
             raise refuse("~")
@@ -167,7 +167,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return _ticking(values)
 
 
-def _shown(value: Any) -> str:
+def _bounded_text(value: Any) -> str:
     """The text of a value that is not text; what is too long is refused before it is written."""
     printable_size(value)
     return str(value)

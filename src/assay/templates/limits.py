@@ -125,10 +125,6 @@ def _check_format_method(owner: Any, args: tuple[Any, ...], kwargs: Mapping[str,
     check_format(str(owner), [*args, *values, *kwargs.values()])
 
 
-def _check_padding(_: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    check_width(*args, *kwargs.values())
-
-
 def _check_tabs(owner: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     width = args[0] if args else kwargs.get("tabsize", 8)
     tab: Any = "\t" if isinstance(owner, str) else b"\t"
@@ -151,7 +147,9 @@ def _check_translation(owner: Any, args: tuple[Any, ...], _: Mapping[str, Any]) 
 _METHODS: dict[str, Callable[[Any, tuple[Any, ...], Mapping[str, Any]], None]] = {
     "format": _check_format_method,
     "format_map": _check_format_method,
-    **dict.fromkeys(("ljust", "rjust", "center", "zfill"), _check_padding),
+    **dict.fromkeys(
+        ("ljust", "rjust", "center", "zfill"), lambda _, args, kwargs: check_width(*args, *kwargs.values())
+    ),
     "expandtabs": _check_tabs,
     "replace": _check_replacing,
     "translate": _check_translation,

@@ -76,7 +76,7 @@ def values(template: str, rows: Rows, *, stage: str = "score") -> Column:
         return _column(template, simple, rows, stage)
     if isinstance(simple, ReplyLookup) and rows.answers is not None:
         return Column(values=list(rows.answers))
-    return _each(range(len(rows)), lambda i: render_value(template, row_variables(rows, i)), stage)
+    return _column_by_row(range(len(rows)), lambda i: render_value(template, row_variables(rows, i)), stage)
 
 
 def texts(template: str, rows: Rows, *, stage: str = "score") -> Column:
@@ -146,7 +146,7 @@ def _column(template: str, lookup: ColumnLookup, rows: Rows, stage: str) -> Colu
         cause = missing_text("the sample", name, tuple(sample))
         raise failure_at(template, lookup.line, cause, missing=True)
 
-    return _each(range(len(rows)), one, stage)
+    return _column_by_row(range(len(rows)), one, stage)
 
 
 def _side_by_side(parts: Sequence[Any], rows: Rows, stage: str) -> Column:
@@ -219,7 +219,7 @@ def _from_literal(text: str) -> Any:
         return None
 
 
-def _each(places: Sequence[int], one: Callable[[int], Any], stage: str) -> Column:
+def _column_by_row(places: Sequence[int], one: Callable[[int], Any], stage: str) -> Column:
     results: list[Any] = []
     failures: dict[int, Failure] = {}
     for i in places:
@@ -233,8 +233,8 @@ def _each(places: Sequence[int], one: Callable[[int], Any], stage: str) -> Colum
 
 
 def _reread(column: Column, read: Callable[[Any], Any], stage: str) -> Column:
-    """The same column with every value read anew; rows that failed stay failed."""
-    reread = _each(
+    """A column with every value read anew; rows that failed stay failed."""
+    reread = _column_by_row(
         range(len(column.values)),
         lambda i: None if i in column.failures else read(column.values[i]),
         stage,

@@ -116,12 +116,12 @@ class RowVariables(Mapping[str, Any]):
 
     def __init__(self, rows: Rows, i: int) -> None:
         self._row = (rows, i)
-        self._made: dict[str, Any] = {}
+        self._values: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            self._made[name] = _BUILD[name](*self._row)
-        return self._made[name]
+        if name not in self._values:
+            self._values[name] = _BUILD[name](*self._row)
+        return self._values[name]
 
     def __iter__(self) -> Iterator[str]:
         return (name for name in _BUILD if name in self)

@@ -24,7 +24,7 @@ class AnswerColumns(Settings):
 
 
 class LabelColumns(AnswerColumns):
-    """The same, and the column that holds the claims of the answer."""
+    """The columns that hold a question, its answer and the claims of the answer."""
 
     claims: Key = "claims"
 

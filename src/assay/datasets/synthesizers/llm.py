@@ -86,7 +86,7 @@ def _schema(name: str, description: Any) -> dict[str, Any]:
     return {"type": "string", **description}
 
 
-async def written(settings: LlmSynthesizer, row: Row, ask: Ask) -> Made:
+async def write_rows(settings: LlmSynthesizer, row: Row, ask: Ask) -> Made:
     """The rows that the model writes for one row; what cannot be read is asked for once more, then a failure."""
     try:
         request = _request(settings, row)
@@ -151,4 +151,4 @@ def _samples(text: str, properties: Mapping[str, Any]) -> list[Row]:
     return [{name: sample[name] for name in properties} for sample in samples]
 
 
-KIND = AskingSynthesizerKind(settings=LlmSynthesizer, synthesize=written)
+KIND = AskingSynthesizerKind(settings=LlmSynthesizer, synthesize=write_rows)

@@ -33,10 +33,10 @@ def from_code(settings: PythonSynthesizer, rows: Sequence[Row], *, sandbox: Sand
     code = settings.synthesize_snippet
     program = Program.of(code, "plain", isolation=isolation_of(code, settings.isolation))
     results = sandbox.map(program, [[row] for row in rows])
-    return [_made(row, result) for row, result in zip(rows, results, strict=True)]
+    return [_rows_of(row, result) for row, result in zip(rows, results, strict=True)]
 
 
-def _made(row: Row, result: Result) -> Made:
+def _rows_of(row: Row, result: Result) -> Made:
     if isinstance(result, CallFailed):
         return failed(result.detail, "code")
     value: Any = result.value

@@ -61,10 +61,10 @@ def from_templates(settings: TemplateSynthesizer, rows: Sequence[Row]) -> list[M
     >>> from_templates(settings, [{"q": "?"}])
     [[{'q': '?', 'tone': 'a', 'text': 'a ?'}, {'q': '?', 'tone': 'b', 'text': 'b ?'}]]
     """
-    return [_made(settings, row) for row in rows]
+    return [_filled_rows(settings, row) for row in rows]
 
 
-def _made(settings: TemplateSynthesizer, row: Row) -> Made:
+def _filled_rows(settings: TemplateSynthesizer, row: Row) -> Made:
     try:
         return [
             {**row, **values, settings.output_column: _text(template, row, values)}

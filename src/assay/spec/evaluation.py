@@ -102,7 +102,7 @@ class Scope(Settings):
     metric_keys: list[Key] | None = None
 
 
-class Rule(Settings):
+class PolicyRule(Settings):
     """One thing that must hold of the numbers."""
 
     key: Key
@@ -118,7 +118,7 @@ class Policy(Settings):
     key: Key
     display_name: str | None = None
     description: str | None = None
-    rules: list[Rule] = Field(min_length=1)
+    rules: list[PolicyRule] = Field(min_length=1)
 
 
 class RunConfig(Settings):

@@ -65,7 +65,7 @@ def generate(recipe: Recipe, options: Options, *, listener: Listener = silent) -
     store = open_store(options.store or default_location(recipe.dataset.root)) if recipe.connections else None
     try:
         with sandbox_for(codes, options.code) as sandbox:
-            generated = _Making(recipe, options, store, sandbox, listener).run()
+            generated = _Generation(recipe, options, store, sandbox, listener).run()
     finally:
         if store is not None:
             store.close()
@@ -107,7 +107,7 @@ def _put_in_place(recipe: Recipe, generated: Generated) -> None:
         part.replace(path)
 
 
-class _Making:
+class _Generation:
     """One generation: source rows through the synthesizers, a hundred at a time, until there are enough."""
 
     def __init__(

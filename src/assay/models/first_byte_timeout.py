@@ -10,7 +10,7 @@ import asyncio
 import time
 
 
-class Patience:
+class FirstByteTimeout:
     """Cancels calls whose first byte has not come in time; they learn from `lost` that it was not their run's end."""
 
     def __init__(self, limit_s: float) -> None:

@@ -19,7 +19,7 @@ from assay.types import Failure, Reply, Request
 _PLAIN = EndpointQuirks()
 
 
-class Calling:
+class FunctionClient:
     """A client that calls a function with the messages and the parameters that are set."""
 
     def __init__(self, name: str, function: Callable[..., Any], notes: tuple[str, ...] = ()) -> None:
@@ -83,4 +83,4 @@ def connect_callable(function: Callable[..., Any]) -> Connection:
             f"replies of {name} are not reused by other processes: its answers may depend on {source.unknown}, which "
             f'cannot be compared; set {VERSION} = "..." on it to say when they may be',
         )
-    return Connection(name=name, client=Calling(name, function, notes), identity=identity)
+    return Connection(name=name, client=FunctionClient(name, function, notes), identity=identity)

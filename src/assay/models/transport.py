@@ -19,7 +19,7 @@ from yarl import URL
 
 from assay.errors import SpecError
 from assay.models.client import CallError
-from assay.models.first_byte_timeout import Patience
+from assay.models.first_byte_timeout import FirstByteTimeout
 from assay.models.redact import public_url
 from assay.text import clean
 from assay.types import Failure
@@ -91,7 +91,7 @@ class Transport:
         self._session: aiohttp.ClientSession | None = None
         self._url: URL | None = None
         self._proxy: str | None = None
-        self._patience = Patience(endpoint.timeouts.first_byte_s)
+        self._first_byte = FirstByteTimeout(endpoint.timeouts.first_byte_s)
 
     def _open(self) -> aiohttp.ClientSession:
         timeouts = self._endpoint.timeouts
@@ -124,11 +124,11 @@ class Transport:
             session = self._session = self._open()
         assert self._url is not None
         started = time.monotonic()
-        ticket = self._patience.begin()
+        ticket = self._first_byte.begin()
         try:
             # a redirect is an error: following it could hand the key to another host
             async with session.post(self._url, data=body, proxy=self._proxy, allow_redirects=False) as response:
-                self._patience.end(ticket)
+                self._first_byte.end(ticket)
                 content = await self._body(response)
                 return Answer(
                     status=response.status,
@@ -137,7 +137,7 @@ class Transport:
                     latency_s=time.monotonic() - started,
                 )
         except asyncio.CancelledError as error:
-            if self._patience.lost(ticket):
+            if self._first_byte.lost(ticket):
                 raise self._too_late(None, time.monotonic() - started) from error
             raise
         except TimeoutError as error:
@@ -145,7 +145,7 @@ class Transport:
         except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
             raise self._unreachable(error) from error
         finally:
-            self._patience.end(ticket)
+            self._first_byte.end(ticket)
 
     async def _body(self, response: aiohttp.ClientResponse) -> bytes:
         """The whole body, unpacked; a CallError once it is larger than the endpoint may send."""
@@ -194,7 +194,7 @@ class Transport:
         return _passing("connection", f"the connection to {self._public_url} broke: {_cause(error)}")
 
     async def close(self) -> None:
-        self._patience.close()
+        self._first_byte.close()
         if self._session is not None:
             await self._session.close()
             self._session = None

@@ -226,7 +226,9 @@ def prepare_loaded(
     if problems:
         raise SpecError(problems)
     if loaded.evidence is not None:
-        dataset = _no_dataset(loaded, options)
+        if options.dataset is not None:
+            raise SpecError(f"--dataset {options.dataset}: a system task has no samples, so this would change nothing")
+        dataset = no_dataset(loaded)
     if dataset is None and (loaded.dataset is not None or loaded.datasets):
         raise NotGenerated("the dataset is not generated yet: `assay generate FILE` makes it, and so does `assay run`")
     if dataset is None:
@@ -267,12 +269,6 @@ def prepare_loaded(
         provenance=task_provenance(loaded),
     )
     return Plan(loaded=loaded, dataset=dataset, options=options, connections=connections, spec=spec)
-
-
-def _no_dataset(loaded: LoadedTask, options: Options) -> LoadedDataset:
-    if options.dataset is not None:
-        raise SpecError(f"--dataset {options.dataset}: a system task has no samples, so this would change nothing")
-    return no_dataset(loaded)
 
 
 def _connections(loaded: LoadedTask, options: Options, definitions: Definitions) -> dict[str | None, Connection]:

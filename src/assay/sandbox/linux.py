@@ -13,7 +13,6 @@ import site
 import struct
 import sys
 import sysconfig
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -193,16 +192,11 @@ def _restrict_files(version: int, *, network: bool) -> None:
     size = 8 if version < 4 else 16 if version < _KNOWS_SCOPES else 24
     ruleset_fd = _call("landlock_create_ruleset", ruleset, size, 0)
     _expect(ruleset_fd >= 0, "Landlock")
-    for path, allowed in _rules(version, network=network):
-        _allow_beneath(ruleset_fd, path, allowed & rights)
+    for path in readable(network=network):
+        _allow_beneath(ruleset_fd, path, (_READ_FILE | _READ_DIR) & rights)
+    _allow_beneath(ruleset_fd, "/dev/null", (_READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL_DEV) & rights)
     _expect(_call("landlock_restrict_self", ruleset_fd, 0) == 0, "Landlock")
     os.close(ruleset_fd)
-
-
-def _rules(version: int, *, network: bool) -> Iterator[tuple[str, int]]:
-    for path in readable(network=network):
-        yield path, _READ_FILE | _READ_DIR
-    yield "/dev/null", _READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL_DEV
 
 
 def _allow_beneath(ruleset: int, path: str, rights: int) -> None:

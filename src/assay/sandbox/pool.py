@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import orjson
 
-from assay.sandbox.conversation_host import Alone, Answer, Talks
+from assay.sandbox.conversation_host import Answer, ConversationHosts, IsolatedConversations
 from assay.sandbox.forked import Forked, Server
 from assay.sandbox.linux import CodeLimits
 from assay.sandbox.process import Channel, Worker, WorkerLost
@@ -55,7 +55,7 @@ class Sandbox:
         self._lost: dict[Program, int] = {}
         self._closed = False
         self._broken: dict[Program, str] = {}
-        self._talks: dict[Program, Talks | Alone] = {}
+        self._conversations: dict[Program, ConversationHosts | IsolatedConversations] = {}
         self._servers: dict[Worker, Server] = {}
         # the kernel ends a worker when the thread that started it ends: this one lives as long as the sandbox
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="assay-start")
@@ -72,8 +72,8 @@ class Sandbox:
 
     def close(self) -> None:
         """End every worker."""
-        for talks in self._talks.values():
-            talks.end()
+        for conversations in self._conversations.values():
+            conversations.end()
         with self._lock:
             self._closed = True
             workers, self._alive = self._alive, set()
@@ -121,17 +121,19 @@ class Sandbox:
 
     async def converse(self, program: Program, row: Any, answer: Answer) -> Result:
         """A conversation that the program leads: `answer` is asked for the reply to each list of items."""
-        if program not in self._talks:
+        if program not in self._conversations:
             alone = program.isolation == "process"
 
             async def start() -> Channel | CallFailed:
                 return await asyncio.to_thread(self._forked if alone else self._taken, program)
 
             most_s = self._limits.call_s
-            self._talks[program] = (
-                Alone(start, most_s=most_s) if alone else Talks(start, most_s=most_s, width=self._width)
+            self._conversations[program] = (
+                IsolatedConversations(start, most_s=most_s)
+                if alone
+                else ConversationHosts(start, most_s=most_s, width=self._width)
             )
-        return await self._talks[program].converse(row, answer)
+        return await self._conversations[program].converse(row, answer)
 
     def _slice(self, program: Program, rows: Sequence[bytes], *, most_s: float) -> list[Result]:
         """The results of some rows, however many workers that takes."""

@@ -77,7 +77,7 @@ _ENDS_SENTENCE = re.compile(r"""\s*(?:\Z|\n|[.!,;。，；！])""")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Statement:
     """A choice that the reply names, where it does so, and whether it calls it final."""
 
     choice: str
@@ -172,7 +172,7 @@ def read_marked(text: str, choices: tuple[str, ...]) -> Reading:
     if boxed:
         return _settled(text, boxed)
     bold = [
-        Said(choice, match.start(), match.end())
+        Statement(choice, match.start(), match.end())
         for match in patterns.bold.finditer(text)
         if (choice := patterns.named(match["x"]))
         and _ENDS_LINE.match(text, match.end())
@@ -346,12 +346,12 @@ def _leads(line: str, patterns: Forms) -> str | None:
     return patterns.named(letter)
 
 
-def _boxed(text: str, patterns: Forms) -> Iterator[Said]:
+def _boxed(text: str, patterns: Forms) -> Iterator[Statement]:
     for match in patterns.boxed.finditer(text):
         choice = patterns.named(match["x"] or match["y"])
         if choice is not None:
-            yield Said(choice, match.start(), match.end(), final=True)
-    yield from (Said(choice, 0, len(text), final=True) for choice in _in_an_object(text, patterns))
+            yield Statement(choice, match.start(), match.end(), final=True)
+    yield from (Statement(choice, 0, len(text), final=True) for choice in _in_an_object(text, patterns))
 
 
 def _in_an_object(text: str, patterns: Forms) -> Iterator[str]:
@@ -371,10 +371,10 @@ def _in_an_object(text: str, patterns: Forms) -> Iterator[str]:
                 yield choice
 
 
-def _statements(text: str, patterns: Forms) -> list[Said]:
+def _statements(text: str, patterns: Forms) -> list[Statement]:
     """Everything the reply says its answer is, in the order of the text."""
     lower = text.lower()
-    statements: list[Said] = []
+    statements: list[Statement] = []
     for pattern, ends, words in (
         (patterns.statement, _GOES_ON, _STATEMENT_WORDS),
         (patterns.chosen, _GOES_ON, _CHOICE_WORDS),
@@ -388,7 +388,7 @@ def _statements(text: str, patterns: Forms) -> list[Said]:
             choice = _stated_choice(text, match, patterns, ends)
             if choice is not None:
                 final = "final" in match.re.groupindex and match["final"] is not None
-                statements.append(Said(choice, match.start("x"), match.end(), final))
+                statements.append(Statement(choice, match.start("x"), match.end(), final))
     return sorted(statements, key=lambda statement: statement.start)
 
 
@@ -417,7 +417,7 @@ def _claims(text: str, start: int) -> bool:
     return _NO_CLAIM.search(before[cuts[-1] if cuts else 0 :]) is None
 
 
-def _settled(text: str, statements: Sequence[Said]) -> Reading:
+def _settled(text: str, statements: Sequence[Statement]) -> Reading:
     """The one choice of several statements of the same weight; a correction between two lets the later win."""
     if not statements:
         return None
@@ -428,7 +428,7 @@ def _settled(text: str, statements: Sequence[Said]) -> Reading:
     return last.choice
 
 
-def _last_word(text: str, statements: Sequence[Said]) -> Reading:
+def _last_word(text: str, statements: Sequence[Statement]) -> Reading:
     """The last statement; those of the same line must agree with it."""
     if not statements:
         return None

@@ -105,15 +105,15 @@ def _scorer(
     fields = None if settings is None else settings.score_fields()
     if fields is None and kind is not None and kind.values is not None:
         fields = (*kind.values, *kind.metadata)
-    gives = None if kind is None or fields is None else _Gives(kind.name, (*fields, *renamed))
-    metrics = tuple(_metrics(entries, (*steps, "metrics"), gives, registry, checker))
+    score_fields = None if kind is None or fields is None else _ScoreFields(kind.name, (*fields, *renamed))
+    metrics = tuple(_metrics(entries, (*steps, "metrics"), score_fields, registry, checker))
     if kind is None or settings is None:
         return None
     place = checker.document.spot(steps).value
     return LoadedScorer(key=key, kind=kind, settings=settings, metrics=metrics, place=place)
 
 
-class _Gives(NamedTuple):
+class _ScoreFields(NamedTuple):
     """The fields that a scorer is known to give."""
 
     scorer: str
@@ -121,7 +121,7 @@ class _Gives(NamedTuple):
 
 
 def _metrics(
-    nodes: Sequence[Any], steps: Steps, gives: _Gives | None, registry: Registry, checker: Checker
+    nodes: Sequence[Any], steps: Steps, score_fields: _ScoreFields | None, registry: Registry, checker: Checker
 ) -> Iterable[LoadedMetric]:
     keys = numbered(nodes, steps, checker, "metric")
     for i, (node, key) in enumerate(zip(nodes, keys, strict=True)):
@@ -130,9 +130,9 @@ def _metrics(
         if kind is None or settings is None:
             continue
         metric = cast("MetricSpec", settings)
-        if gives is not None:
-            metric = metric.model_copy(update=_other_names(metric, gives.fields))
-        if gives is None or _fields_exist(metric, gives, (*steps, i), checker):
+        if score_fields is not None:
+            metric = metric.model_copy(update=_other_names(metric, score_fields.fields))
+        if score_fields is None or _fields_exist(metric, score_fields, (*steps, i), checker):
             yield LoadedMetric(key=key, kind=kind, settings=metric)
 
 
@@ -145,16 +145,16 @@ def _other_names(settings: Any, fields: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _fields_exist(settings: Any, gives: _Gives, steps: Steps, checker: Checker) -> bool:
+def _fields_exist(settings: Any, score_fields: _ScoreFields, steps: Steps, checker: Checker) -> bool:
     """Whether the scorer gives every field that the metric reads; the nearest name where not."""
-    fields = gives.fields
+    fields = score_fields.fields
     wrong = [
         (name, value)
         for name, value in _fields_read(settings).items()
         if value not in fields and not has_placeholder(value)
     ]
     for name, value in wrong:
-        message = f'{gives.scorer} gives no field "{value}"; it gives {listing(fields)}'
+        message = f'{score_fields.scorer} gives no field "{value}"; it gives {listing(fields)}'
         checker.report(message, (*steps, name), nearest(value, fields))
     return not wrong
 

@@ -9,7 +9,7 @@ from assay.spec.fields import Settings
 from assay.types import Failure, FailureKind
 
 Row = dict[str, Any]
-Made = list[Row] | Failure
+SynthesizedRows = list[Row] | Failure
 """What became of one row."""
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec, failed
+from assay.datasets.synthesizers.common import Row, SynthesizedRows, SynthesizerSpec, failed
 from assay.judging.ask import ask_judge
 from assay.judging.json_extraction import Unreadable, objects_in
 from assay.judging.parse import Reading
@@ -86,7 +86,7 @@ def _schema(name: str, description: Any) -> dict[str, Any]:
     return {"type": "string", **description}
 
 
-async def write_rows(settings: LlmSynthesizer, row: Row, ask: Ask) -> Made:
+async def write_rows(settings: LlmSynthesizer, row: Row, ask: Ask) -> SynthesizedRows:
     """The rows that the model writes for one row; what cannot be read is asked for once more, then a failure."""
     try:
         request = _request(settings, row)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec, failed
+from assay.datasets.synthesizers.common import Row, SynthesizedRows, SynthesizerSpec, failed
 from assay.judging.ask import ask_judge
 from assay.judging.json_extraction import Unreadable, objects_in
 from assay.judging.parse import Reading, field_of, spoken
@@ -48,7 +48,7 @@ class QuestionAnswering(SynthesizerSpec):
     sampling: SamplingSpec | None = None
 
 
-async def asked(settings: QuestionAnswering, row: Row, ask: Ask) -> Made:
+async def asked(settings: QuestionAnswering, row: Row, ask: Ask) -> SynthesizedRows:
     """The row once for every question; a reply without usable questions is asked for once more, then a failure."""
     parts: list[str] = []
     for title, column in (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec, failed
+from assay.datasets.synthesizers.common import Row, SynthesizedRows, SynthesizerSpec, failed
 from assay.registry import BatchSynthesizerKind, InSandbox
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.program import CallFailed, Program, Result
@@ -28,7 +28,7 @@ class PythonSynthesizer(SynthesizerSpec):
     isolation: Isolation | None = None
 
 
-def from_code(settings: PythonSynthesizer, rows: Sequence[Row], *, sandbox: Sandbox) -> list[Made]:
+def from_code(settings: PythonSynthesizer, rows: Sequence[Row], *, sandbox: Sandbox) -> list[SynthesizedRows]:
     """What the function gives for each row; whatever else it gives is a failure of that row."""
     code = settings.synthesize_snippet
     program = Program.of(code, "plain", isolation=isolation_of(code, settings.isolation))
@@ -36,7 +36,7 @@ def from_code(settings: PythonSynthesizer, rows: Sequence[Row], *, sandbox: Sand
     return [_rows_of(row, result) for row, result in zip(rows, results, strict=True)]
 
 
-def _rows_of(row: Row, result: Result) -> Made:
+def _rows_of(row: Row, result: Result) -> SynthesizedRows:
     if isinstance(result, CallFailed):
         return failed(result.detail, "code")
     value: Any = result.value

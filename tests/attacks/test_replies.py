@@ -94,7 +94,9 @@ def test_there_are_at_least_150_of_them():
 
 
 @pytest.mark.parametrize("names", GROUPS, ids=lambda names: names[0])
-def test_odd_replies_fail_alone_and_nothing_good_is_asked_again(project, serve, names):
+def test_odd_replies_fail_alone_and_nothing_good_is_asked_again(project, serve, names, monkeypatch):
+    # retries need not wait here
+    monkeypatch.setattr("assay.models.retry.random.uniform", lambda low, high: 0.0)
     good = [f"good {i}" for i in range(len(names))]
     server = serve(ODD, [question for pair in zip(good, names, strict=True) for question in pair])
     outcome = project.assay("run", "task.yaml", "--model", "odd", "--json", "--max-failures", "1", "-q")

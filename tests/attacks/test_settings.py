@@ -26,8 +26,8 @@ definition:
   scorers:
     - %s
 """
-SECONDS = 20
-"""Far less than any of these took, and enough for a busy machine."""
+SECONDS = 120
+"""Far less than any of these took, and enough for the busiest machine."""
 
 
 def within(project, *arguments, **extra):
@@ -51,7 +51,7 @@ def test_references_that_double_at_every_level_are_counted(project):
     project.write("26.yaml", "key: end\n")
     outcome = within(project, "check", "0.yaml")
     assert outcome.code == 2
-    assert (outcome.err + outcome.out).count("more than 10,000 $ref to follow") == 1
+    assert (outcome.err + outcome.out).count("more than 2,000 $ref to follow") == 1
 
 
 @pytest.mark.parametrize("path", ["/dev/zero", "/dev/urandom", "pipe"])

@@ -43,7 +43,7 @@ _TYPES = {
 _LARGEST = 2**63
 _LONGEST_NUMBER = 200
 """Characters of a number; reading `1:30:00...` as YAML does takes time that grows with the square of its length."""
-_MOST_REFERENCES = 10_000
+_MOST_REFERENCES = 2_000
 
 
 def load_document(

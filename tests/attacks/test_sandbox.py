@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from assay.sandbox.linux import Limits, unsupported
+from assay.sandbox.linux import CodeLimits, unsupported
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.program import CallFailed, Program
 from assay.scorers.snippet import PythonScorer, snippet
@@ -49,7 +49,7 @@ frame = sys._getframe()
 while frame:
     for scope in (frame.f_globals, frame.f_locals):
         for name, value in list(scope.items()):
-            if type(value).__name__ == "Snippet":
+            if type(value).__name__ == "LoadedSnippet":
                 type(value).run = lambda self, row: '[true,{"is_correct":true}]'
     if "told" in frame.f_globals:
         frame.f_globals["told"] = lambda printed, **more: '[true,{"is_correct":true}]'
@@ -62,7 +62,7 @@ import gc
 for value in gc.get_objects():
     if isinstance(value, dict) and "compute_scores" in value:
         value["compute_scores"] = lambda *given: {"is_correct": True}
-    if type(value).__name__ == "Snippet":
+    if type(value).__name__ == "LoadedSnippet":
         value._function = lambda *given: {"is_correct": True}
 """,
     "patch the loaded snippet": """
@@ -153,7 +153,7 @@ HONEST = [
 
 @pytest.fixture(scope="module")
 def sandbox():
-    with Sandbox(limits=Limits(call_s=5)) as opened:
+    with Sandbox(limits=CodeLimits(call_s=5)) as opened:
         yield opened
 
 
@@ -212,7 +212,7 @@ def test_a_call_cannot_buy_time_by_what_it_writes(isolation, noise):
     import sys
 
     source = ENDLESS if isolation == "process" else ENDLESS + PAGE_OF_THE_WORKER
-    with Sandbox(limits=Limits(call_s=2)) as opened:
+    with Sandbox(limits=CodeLimits(call_s=2)) as opened:
         program = Program(source=source, function="f", shape="plain", isolation=isolation)
         opened.map(Program(source="def f(): return 1", function="f", shape="plain"), [[]])
         started = time.monotonic()
@@ -267,7 +267,7 @@ async def run_solver(sample, model, trace):
         raise AssertionError("nobody asks")
 
     program = Program(source=source, function="run_solver", shape="conversation", isolation=isolation)
-    with Sandbox(limits=Limits(call_s=1)) as opened:
+    with Sandbox(limits=CodeLimits(call_s=1)) as opened:
         started = time.monotonic()
         result = asyncio.run(opened.converse(program, [{}, "id", None, None], nobody))
         took = time.monotonic() - started
@@ -296,7 +296,7 @@ async def run_solver(sample, model, trace):
         program = Program(source=source, function="run_solver", shape="conversation", isolation="process")
         return await asyncio.gather(*(opened.converse(program, [{"n": n}, "id", None, None], echo) for n in range(8)))
 
-    with Sandbox(limits=Limits(call_s=5)) as opened:
+    with Sandbox(limits=CodeLimits(call_s=5)) as opened:
         results = asyncio.run(all_of_them(opened))
     assert [result.value["output"] for result in results] == [f"[{n}] {n}" for n in range(8)]
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from assay.builtin import registry
 from assay.datasets.synthesizers.drop_columns import DropColumns, drop_columns
-from assay.datasets.synthesizers.llm import LlmSynthesizer, properties_of, written
+from assay.datasets.synthesizers.llm import LlmSynthesizer, properties_of, write_rows
 from assay.datasets.synthesizers.template import TemplateSynthesizer, from_templates
 from assay.types import Failure, Reply
 
@@ -77,7 +77,7 @@ def asked(*replies, **fields):
         requests.append(request)
         return Reply(text=left.pop(0))
 
-    return asyncio.run(written(settings, dict(ROW), ask)), requests
+    return asyncio.run(write_rows(settings, dict(ROW), ask)), requests
 
 
 @pytest.mark.parametrize(

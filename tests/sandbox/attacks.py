@@ -77,12 +77,12 @@ def f(secret):
 
 
 def main(secret: str) -> None:
-    from assay.sandbox.linux import Limits
+    from assay.sandbox.linux import CodeLimits
     from assay.sandbox.pool import Sandbox
     from assay.sandbox.program import Program, Returned
 
     said = {}
-    with Sandbox(limits=Limits(call_s=0.7)) as sandbox:
+    with Sandbox(limits=CodeLimits(call_s=0.7)) as sandbox:
         for name, body in {**ATTACKS, **HONEST}.items():
             program = Program(source=HEAD + body + "\n", function="f", shape="plain")
             (result,) = sandbox.map(program, [[secret]])

@@ -12,7 +12,7 @@ from dataclasses import asdict
 import pytest
 
 from assay.sandbox.frames import read_message, write_message
-from assay.sandbox.linux import Limits, unsupported
+from assay.sandbox.linux import CodeLimits, unsupported
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.program import Program
 from assay.sandbox.worker import STATUS_BYTES
@@ -23,7 +23,7 @@ def sandbox():
     reason = unsupported()
     if reason is not None:
         pytest.skip(reason)
-    with Sandbox(limits=Limits(call_s=1.0)) as opened:
+    with Sandbox(limits=CodeLimits(call_s=1.0)) as opened:
         yield opened
 
 
@@ -51,7 +51,7 @@ class Spoken:
                 pass_fds=(board.fileno(),),
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
             )
-        boot = {"program": program.document(), "limits": asdict(Limits()), "network": False}
+        boot = {"program": program.document(), "limits": asdict(CodeLimits()), "network": False}
         self.say({**boot, "confined": False, "parent": os.getpid()})
         assert self.hear() == {"refused": None}
         self.say({})

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from assay.sandbox.linux import Limits, unsupported
+from assay.sandbox.linux import CodeLimits, unsupported
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.program import CallFailed, Program, Returned
 
@@ -27,7 +27,7 @@ def converse():
             talks = (sandbox.converse(program, row, answer or silent) for row in rows)
             return await asyncio.gather(*talks, return_exceptions=True)
 
-        with Sandbox(limits=Limits(call_s=most_s)) as sandbox:
+        with Sandbox(limits=CodeLimits(call_s=most_s)) as sandbox:
             return asyncio.run(all_of_them(sandbox))
 
     return run
@@ -119,7 +119,7 @@ SEEN = []
 
     async def main():
         program = Program(source=HEAD + source, function="run_solver", shape="conversation")
-        with Sandbox(limits=Limits(call_s=5)) as sandbox:
+        with Sandbox(limits=CodeLimits(call_s=5)) as sandbox:
             waiting = asyncio.Event()
 
             async def never(items):

@@ -20,7 +20,7 @@ def confined():
     def run(lines: str, *, version: int | None = None, parent: str = "os.getppid()", check: bool = True) -> str:
         older = f"linux._landlock_version = lambda: {version}" if version else ""
         head = f"import os, sys\nfrom assay.sandbox import linux\n{older}\n"
-        head += f"linux.confine(linux.Limits(), network=False, parent={parent})\n"
+        head += f"linux.confine(linux.CodeLimits(), network=False, parent={parent})\n"
         environment = {"PYTHONPATH": os.pathsep.join(sys.path)}
         done = subprocess.run(
             [sys.executable, "-c", head + lines], capture_output=True, text=True, env=environment, timeout=60
@@ -92,4 +92,4 @@ def test_a_machine_that_cannot_confine_says_why(monkeypatch, changes, said):
     monkeypatch.setattr(linux, "_call", lambda *_: changes.get("seccomp", 0))
     assert said in linux.unsupported()
     with pytest.raises(linux.ConfinementError, match=said):
-        linux.confine(linux.Limits(), network=False, parent=os.getppid())
+        linux.confine(linux.CodeLimits(), network=False, parent=os.getppid())

@@ -8,7 +8,7 @@ import pytest
 
 from assay.errors import RunError
 from assay.sandbox import pool, process
-from assay.sandbox.linux import Limits
+from assay.sandbox.linux import CodeLimits
 from assay.sandbox.pool import SLICE_ROWS, Sandbox
 from assay.sandbox.program import CallFailed, Returned
 
@@ -125,7 +125,7 @@ def test_large_rows_go_over_the_pipe_in_small_groups(program):
 
 
 def test_one_call_over_everything_may_take_longer(program):
-    with Sandbox(limits=Limits(call_s=0.3)) as opened:
+    with Sandbox(limits=CodeLimits(call_s=0.3)) as opened:
         slow = program("import time\ndef f(x):\n    time.sleep(0.6)\n    return x")
         assert opened.call(slow, [1]) == Returned(1)
         assert opened.map(slow, [[1]]) == [CallFailed("took longer than 0.3 s")]
@@ -133,13 +133,13 @@ def test_one_call_over_everything_may_take_longer(program):
 
 def test_a_worker_that_has_used_much_of_its_time_is_retired(program):
     busy = program("import os, time\ndef f():\n    while time.process_time() < 0.6: pass\n    return os.getpid()")
-    with Sandbox(limits=Limits(cpu_s=1)) as opened:
+    with Sandbox(limits=CodeLimits(cpu_s=1)) as opened:
         assert opened.map(busy, [[]]) != opened.map(busy, [[]])
 
 
 def test_too_much_cpu_ends_the_process(program):
     source = "import threading\ndef spin():\n    while True: pass\ndef f():\n    spin()"
-    with Sandbox(limits=Limits(cpu_s=1, call_s=20)) as opened:
+    with Sandbox(limits=CodeLimits(cpu_s=1, call_s=20)) as opened:
         assert opened.map(program(source), [[]])[0].detail.startswith("the code's process was killed: it used 1 s")
 
 
@@ -164,7 +164,7 @@ def test_nothing_is_left_running_when_the_sandbox_is_closed(program):
 
 def test_trusted_code_runs_unconfined_and_still_within_limits(program, tmp_path):
     (tmp_path / "data").write_text("seen")
-    with Sandbox(limits=Limits(call_s=1), trusted=True) as opened:
+    with Sandbox(limits=CodeLimits(call_s=1), trusted=True) as opened:
         source = "import os\ndef f(path): return [open(path).read(), sorted(os.environ)]"
         value = opened.map(program(source), [[str(tmp_path / "data")]])[0].value
         assert value[0] == "seen"

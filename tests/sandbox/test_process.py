@@ -9,7 +9,7 @@ import pytest
 
 from assay.errors import RunError
 from assay.sandbox import process
-from assay.sandbox.linux import Limits, unsupported
+from assay.sandbox.linux import CodeLimits, unsupported
 from assay.sandbox.process import Worker, WorkerLost, result_of
 from assay.sandbox.program import CallFailed, Returned
 
@@ -21,7 +21,7 @@ def worker(program):
     made = []
 
     def start(source: str, **limits) -> Worker:
-        made.append(Worker(program(source), Limits(call_s=1.0, **limits), trusted=False))
+        made.append(Worker(program(source), CodeLimits(call_s=1.0, **limits), trusted=False))
         made[-1].start()
         return made[-1]
 
@@ -81,7 +81,7 @@ def test_what_is_no_result_is_an_error(entry):
 def test_other_systems_get_one_clear_sentence(program, monkeypatch):
     monkeypatch.setattr(process.os, "name", "nt")
     with pytest.raises(RunError, match="needs Linux or macOS"):
-        Worker(program("x"), Limits(), trusted=True)
+        Worker(program("x"), CodeLimits(), trusted=True)
 
 
 def test_ending_twice_is_fine(worker):

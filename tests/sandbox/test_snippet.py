@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from assay.sandbox.snippet import KEPT_PRINT, MODULE, Printed, PrintedTooMuch, Snippet
+from assay.sandbox.snippet import KEPT_PRINT, MODULE, LoadedSnippet, Printed, PrintedTooMuch
 
 
 @pytest.fixture
@@ -13,9 +13,9 @@ def snippet(monkeypatch):
     """A snippet loaded in this process, its prints caught as a worker does."""
     printed = Printed()
 
-    def make(source: str, *, shape: str = "plain", line: int = 1, load: bool = True) -> Snippet:
+    def make(source: str, *, shape: str = "plain", line: int = 1, load: bool = True) -> LoadedSnippet:
         program = {"source": source, "function": "f", "shape": shape, "file": "task.yaml", "line": line}
-        made = Snippet(program, printed, confined=True)
+        made = LoadedSnippet(program, printed, confined=True)
         if load:
             assert made.load() is None
         monkeypatch.setattr(sys, "stdout", printed)
@@ -25,7 +25,7 @@ def snippet(monkeypatch):
     sys.modules.pop(MODULE, None)
 
 
-def said(snippet: Snippet, row) -> list:
+def said(snippet: LoadedSnippet, row) -> list:
     return json.loads(snippet.run(row))
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from assay.sandbox import worker
 from assay.sandbox.frames import read_message, write_message
-from assay.sandbox.snippet import Printed, Snippet
+from assay.sandbox.snippet import LoadedSnippet, Printed
 
 
-def loaded(source: str) -> Snippet:
+def loaded(source: str) -> LoadedSnippet:
     program = {"source": source, "function": "f", "shape": "plain", "file": "x", "line": 1}
-    made = Snippet(program, Printed(), confined=False)
+    made = LoadedSnippet(program, Printed(), confined=False)
     assert made.load() is None
     return made
 

@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 
 from assay.errors import Place
-from assay.sandbox.linux import Limits, unsupported
+from assay.sandbox.linux import CodeLimits, unsupported
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.program import Returned
 from assay.scorers.common import RowFailureError
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(unsupported() is not None, reason="this machine 
 
 @pytest.fixture(scope="module")
 def sandbox():
-    with Sandbox(limits=Limits(call_s=2.0)) as opened:
+    with Sandbox(limits=CodeLimits(call_s=2.0)) as opened:
         yield opened
 
 

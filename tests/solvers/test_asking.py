@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from assay.errors import Place
-from assay.solvers.asking import answer_in, rendered, said
+from assay.solvers.asking import answer_in, rendered, reply_items
 from assay.spec.fields import Template
 from assay.types import Failure, Reply
 
@@ -34,8 +34,8 @@ def test_a_reply_that_only_calls_functions_is_an_empty_answer():
 
 def test_a_reply_joins_the_conversation_with_all_its_fields():
     item = {"type": "message", "role": "assistant", "content": "B", "reasoning_content": "hm"}
-    assert said(Reply(text="B", items=(item,))) == (item,)
-    assert said(Reply(text="B")) == ({"type": "message", "role": "assistant", "content": "B"},)
+    assert reply_items(Reply(text="B", items=(item,))) == (item,)
+    assert reply_items(Reply(text="B")) == ({"type": "message", "role": "assistant", "content": "B"},)
 
 
 @pytest.mark.parametrize(

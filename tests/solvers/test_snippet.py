@@ -6,7 +6,7 @@ import time
 import pytest
 
 from assay.models.client import CallError
-from assay.sandbox.linux import Limits, unsupported
+from assay.sandbox.linux import CodeLimits, unsupported
 from assay.sandbox.pool import Sandbox
 from assay.solvers.snippet import PythonSolver, snippet
 from assay.types import Failure, Reply, Rows, Solution, Usage
@@ -30,7 +30,7 @@ def solve():
                 *(snippet(settings, row, ask, sandbox=sandbox) for row in rows), return_exceptions=True
             )
 
-        with Sandbox(limits=Limits(call_s=most_s)) as sandbox:
+        with Sandbox(limits=CodeLimits(call_s=most_s)) as sandbox:
             return asyncio.run(all_of_them(sandbox))
 
     return run

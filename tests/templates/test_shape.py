@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from assay.templates import has_placeholder
-from assay.templates.shape import ColumnLookup, Constant, Reply, is_constant, shape
+from assay.templates.shape import ColumnLookup, Constant, ReplyLookup, is_constant, shape
 
 
 @pytest.mark.parametrize(
@@ -24,9 +24,9 @@ from assay.templates.shape import ColumnLookup, Constant, Reply, is_constant, sh
         ("{{ sample['a b'] }}", ColumnLookup("a b", 1)),
         ('{{ sample["a.b"] }}', ColumnLookup("a.b", 1)),
         ("{{ sample[''] }}", ColumnLookup("", 1)),
-        ("{{ solver_output.output }}", Reply()),
-        ("{{ solver_output.output.choices[0].message.content }}", Reply()),
-        ('{{ solver_output.output["choices"][0]["message"]["content"] }}', Reply()),
+        ("{{ solver_output.output }}", ReplyLookup()),
+        ("{{ solver_output.output.choices[0].message.content }}", ReplyLookup()),
+        ('{{ solver_output.output["choices"][0]["message"]["content"] }}', ReplyLookup()),
         (" {{ sample.x }}", None),
         ("{{ sample.x }}{{ sample.y }}", None),
         ("{{ sample.x.y }}", None),

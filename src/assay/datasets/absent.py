@@ -23,7 +23,7 @@ class AbsentSource(SourceSpec):
 
     @model_validator(mode="before")
     @classmethod
-    def _refuse(cls, given: Any) -> Any:
+    def _refuse(cls, value: Any) -> Any:
         raise ValueError(cls.instead)
 
 

@@ -80,24 +80,24 @@ def ids_of(samples: list[dict[str, Any]], start: int, source: str) -> list[str]:
     if named < len(samples):
         row = next(i for i, sample in enumerate(samples) if "sample_id" not in sample)
         raise SpecError(f"{source}: row {start + row + 1} has no sample_id, but other rows have one")
-    given = [sample["sample_id"] for sample in samples]
-    if set(map(type, given)) == {str} and all(given):
-        return given
-    return [_id_text(value, start + i + 1, source) for i, value in enumerate(given)]
+    ids = [sample["sample_id"] for sample in samples]
+    if set(map(type, ids)) == {str} and all(ids):
+        return ids
+    return [_id_text(value, start + i + 1, source) for i, value in enumerate(ids)]
 
 
 def column_ids(samples: Sequence[Mapping[str, Any]], column: str, start: int) -> list[str]:
     """The ids of samples from a column of their own."""
     try:
-        given = [sample[column] for sample in samples]
+        ids = [sample[column] for sample in samples]
     except KeyError:
         row = next(i for i, sample in enumerate(samples) if column not in sample)
         names = list(samples[row])
         message = f'id_column: row {start + row + 1} has no column "{column}"; it has {listing(names)}'
         raise SpecError(Problem(message=message, suggestion=nearest(column, names))) from None
-    if set(map(type, given)) == {str} and all(given):
-        return given
-    return [_id_text(value, start + i + 1, "id_column", column) for i, value in enumerate(given)]
+    if set(map(type, ids)) == {str} and all(ids):
+        return ids
+    return [_id_text(value, start + i + 1, "id_column", column) for i, value in enumerate(ids)]
 
 
 def _id_text(value: object, row: int, source: str, column: str = "sample_id") -> str:

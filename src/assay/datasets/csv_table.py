@@ -96,6 +96,7 @@ def _column_types(path: Path, header: list[str]) -> list[Typed]:
     for _, rows in csv_tables(path):
         for candidates, column in zip(open_types, zip(*rows, strict=True), strict=True):
             candidates[:] = [as_type for as_type in candidates if _keeps(as_type, column)]
+        # every column is text by now: the rest of the file cannot change that
         if not any(open_types):
             break
     return [candidates[0] if candidates else str for candidates in open_types]

@@ -70,12 +70,12 @@ class Filter(Settings):
 
     @model_validator(mode="after")
     def _has_what_it_compares_with(self) -> Self:
-        wanted = "values" if self.op in _WITH_VALUES else None if self.op in _ALONE else "value"
-        given = self.model_fields_set & {"value", "values"}
-        for name in sorted(given - {wanted}):
+        needed = "values" if self.op in _WITH_VALUES else None if self.op in _ALONE else "value"
+        present = self.model_fields_set & {"value", "values"}
+        for name in sorted(present - {needed}):
             raise ValueError(f'"{self.op}" takes no "{name}"')
-        if wanted is not None and wanted not in given:
-            raise ValueError(f'"{self.op}" needs "{wanted}"')
+        if needed is not None and needed not in present:
+            raise ValueError(f'"{self.op}" needs "{needed}"')
         return self
 
     @property
@@ -101,8 +101,8 @@ class Filter(Settings):
         """What the expression gives; None where it reads what is not there."""
         column = _column_of(self.expression)
         if column is not None:
-            found = _look_up(sample, column)
-            return None if found is _ABSENT else found
+            value = _look_up(sample, column)
+            return None if value is _ABSENT else value
         variables = {**sample, "sample": sample, **({} if scores is None else {"scores": scores})}
         try:
             return render_value(_template_of(self.expression), variables)
@@ -116,8 +116,8 @@ class Filter(Settings):
 _CHECKS: dict[str, Callable[[Filter, Any], bool]] = {
     "equals": lambda rule, value: _same(value, rule.value),
     "not_equals": lambda rule, value: not _same(value, rule.value),
-    "in": lambda rule, value: any(_same(value, each) for each in rule.values or ()),
-    "not_in": lambda rule, value: not any(_same(value, each) for each in rule.values or ()),
+    "in": lambda rule, value: any(_same(value, entry) for entry in rule.values or ()),
+    "not_in": lambda rule, value: not any(_same(value, entry) for entry in rule.values or ()),
     "exists": lambda rule, value: value is not None,
     "not_exists": lambda rule, value: value is None,
     "is_true": lambda rule, value: _text(value) == "true",
@@ -153,10 +153,10 @@ def filtered(batches: Iterable[Batch], filters: Sequence[Filter]) -> Iterator[Ba
     """
     start = 0
     unseen = {column: rule for rule in filters if rule.op != "not_exists" for column in rule.columns}
-    there: dict[str, None] = {}
+    columns: dict[str, None] = {}
     for batch in batches:
         if unseen:
-            there.update(dict.fromkeys(batch.samples[0]))
+            columns.update(dict.fromkeys(batch.samples[0]))
             unseen = {c: r for c, r in unseen.items() if all(_look_up(s, c) is _ABSENT for s in batch.samples)}
         places = [i for i, sample in enumerate(batch.samples) if all(rule.holds(sample) for rule in filters)]
         if len(places) == len(batch):
@@ -164,15 +164,15 @@ def filtered(batches: Iterable[Batch], filters: Sequence[Filter]) -> Iterator[Ba
         elif places:
             yield batch.part(places, start)
         start += len(places)
-    if unseen and there:
-        raise SpecError([_no_column(column, rule, there) for column, rule in unseen.items()])
+    if unseen and columns:
+        raise SpecError([_no_column(column, rule, columns) for column, rule in unseen.items()])
 
 
-def _no_column(column: str, rule: Filter, there: Iterable[str]) -> Problem:
+def _no_column(column: str, rule: Filter, columns: Iterable[str]) -> Problem:
     return Problem(
-        message=f'the filter reads the column "{column}", which no sample has ({listing(there)})',
+        message=f'the filter reads the column "{column}", which no sample has ({listing(columns)})',
         place=rule.expression.place,
-        suggestion=nearest(column, there),
+        suggestion=nearest(column, columns),
     )
 
 
@@ -190,9 +190,9 @@ def _column_of(expression: str) -> str | None:
     A bare text that names neither the sample nor its scores is a column, however it is spelt.
     """
     inner = _inner(expression)
-    found = _COLUMN.fullmatch(inner)
-    if found is not None and not _OPERATOR.search(found["name"] or ""):
-        return found["name"] or found["item"]
+    match = _COLUMN.fullmatch(inner)
+    if match is not None and not _OPERATOR.search(match["name"] or ""):
+        return match["name"] or match["item"]
     if inner == expression.strip():
         return None if _VARIABLE.search(inner) or "{" in inner else inner
     return inner if _NAME.fullmatch(inner) and inner not in ("sample", "scores") else None
@@ -206,8 +206,8 @@ def _template_of(expression: str) -> str:
 def _columns_of(expression: str) -> tuple[str, ...]:
     """The columns that a Jinja expression reads, as `sample.x` or by their names alone."""
     template = _template_of(expression)
-    own = (use.name for use in columns_read(template))
-    return tuple(dict.fromkeys((*own, *sorted(names_read(template) - {"sample", "scores"}))))
+    sample_columns = (use.name for use in columns_read(template))
+    return tuple(dict.fromkeys((*sample_columns, *sorted(names_read(template) - {"sample", "scores"}))))
 
 
 def _look_up(sample: Mapping[str, Any], column: str) -> Any:
@@ -222,13 +222,13 @@ def _look_up(sample: Mapping[str, Any], column: str) -> Any:
     return value
 
 
-def _same(value: Any, wanted: Any) -> bool:
+def _same(value: Any, expected: Any) -> bool:
     """Equal as typed values, else as text; null equals only null."""
-    if value is None or wanted is None:
-        return value is wanted
-    if isinstance(value, bool) == isinstance(wanted, bool) and value == wanted:
+    if value is None or expected is None:
+        return value is expected
+    if isinstance(value, bool) == isinstance(expected, bool) and value == expected:
         return True
-    return _text(value) == _text(wanted)
+    return _text(value) == _text(expected)
 
 
 def _text(value: Any) -> str:
@@ -236,15 +236,15 @@ def _text(value: Any) -> str:
     return text.lower() if text.lower() in ("true", "false") else text
 
 
-def _ordered(compare: Callable[[Any, Any], bool], value: Any, wanted: Any) -> bool:
+def _ordered(compare: Callable[[Any, Any], bool], value: Any, expected: Any) -> bool:
     """Compared as numbers where one is a number and the other reads as one, else as text."""
-    if any(each is None or isinstance(each, bool | list | dict) for each in (value, wanted)):
+    if any(operand is None or isinstance(operand, bool | list | dict) for operand in (value, expected)):
         return False
-    if isinstance(value, str) and isinstance(wanted, str):
-        return compare(value, wanted)
-    left, right = _number(value), _number(wanted)
+    if isinstance(value, str) and isinstance(expected, str):
+        return compare(value, expected)
+    left, right = _number(value), _number(expected)
     if left is None or right is None:
-        return compare(str(value), str(wanted))
+        return compare(str(value), str(expected))
     return compare(left, right)
 
 

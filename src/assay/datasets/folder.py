@@ -32,13 +32,13 @@ class FolderSource(FilteredSource):
 
     def files(self, folder: Path, root: Path | None = None) -> Iterator[tuple[str, Path]]:
         """The files that are the samples, by their paths in the folder."""
-        top = located_path(self.directory_path, folder, root, wanted="folder")
+        top = located_path(self.directory_path, folder, root, expected="folder")
         ending = None if self.extension is None else "." + self.extension.lower().removeprefix(".")
-        found = []
+        paths = []
         for parent, folders, names in os.walk(top):
             folders[:] = [name for name in folders if not name.startswith(".")]
-            found += [Path(parent, name) for name in names if not name.startswith(".")]
-        for name, path in sorted((path.relative_to(top).as_posix(), path) for path in found):
+            paths += [Path(parent, name) for name in names if not name.startswith(".")]
+        for name, path in sorted((path.relative_to(top).as_posix(), path) for path in paths):
             if ending is None or name.lower().endswith(ending):
                 stay_inside(path, root, self.directory_path)
                 yield name, path
@@ -52,9 +52,9 @@ def read_folder(settings: FolderSource, folder: Path, root: Path | None = None) 
 def _samples(settings: FolderSource, folder: Path, root: Path | None) -> Iterator[dict[str, Any]]:
     for name, path in settings.files(folder, root):
         text = _text(path)
-        found = _FRONT_MATTER.match(text)
-        columns = {} if found is None else _columns(path, found["yaml"])
-        content = text if found is None else text[found.end() :]
+        front_matter = _FRONT_MATTER.match(text)
+        columns = {} if front_matter is None else _columns(path, front_matter["yaml"])
+        content = text if front_matter is None else text[front_matter.end() :]
         yield {"sample_id": name, "file_name": path.name, **columns, "content": content}
 
 
@@ -106,8 +106,8 @@ def _columns(path: Path, text: str) -> dict[str, Any]:
     names = [str(key.value) for key, _ in node.value]
     for name, (key, _) in zip(names, node.value, strict=True):
         if names.count(name) > 1 or name in _OWN_COLUMNS:
-            what = "comes twice" if names.count(name) > 1 else "is a column of its own already"
-            raise refused(path, f'"{name}" in the front matter {what}', key.start_mark.line + 2)
+            mistake = "comes twice" if names.count(name) > 1 else "is a column of its own already"
+            raise refused(path, f'"{name}" in the front matter {mistake}', key.start_mark.line + 2)
     return {str(name): value for name, value in columns.items()}
 
 

@@ -40,13 +40,13 @@ def _rows(settings: HuggingFaceSource) -> Iterator[dict[str, Any]]:
     except ImportError as error:
         raise MissingExtra("hf", "a dataset of the Hugging Face hub") from error
     try:
-        found = load_dataset(str(settings.path), split=settings.split, **settings.load_dataset_kwargs)
+        dataset = load_dataset(str(settings.path), split=settings.split, **settings.load_dataset_kwargs)
     # the library raises whatever its readers raise: this is the boundary to it
     except Exception as error:
         raise _refused(
             settings, f"cannot be loaded: {str(error).splitlines()[0] if str(error) else error!r}"
         ) from error
-    yield from found
+    yield from dataset
 
 
 def _refused(settings: HuggingFaceSource, message: str) -> SpecError:

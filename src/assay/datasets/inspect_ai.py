@@ -26,13 +26,13 @@ class InspectSource(FilteredSource):
 
     def files(self, folder: Path, root: Path | None = None) -> Iterator[tuple[str, Path]]:
         """The log whose bytes are the dataset."""
-        path = located_path(self.path, folder, root, wanted="file")
+        path = located_path(self.path, folder, root, expected="file")
         yield path.name, path
 
 
 def read_inspect_samples(settings: InspectSource, folder: Path, root: Path | None = None) -> Iterator[Batch]:
     """The samples of the log, in batches; of several epochs each is a row of its own."""
-    path = located_path(settings.path, folder, root, wanted="file")
+    path = located_path(settings.path, folder, root, expected="file")
     _, samples = read_log(path)
     several = len({sample.get("epoch") or 1 for sample in samples}) > 1
     rows = (_row(sample, several=several) for sample in samples)

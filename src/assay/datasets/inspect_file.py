@@ -29,21 +29,21 @@ def read_log(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def _whole(row: dict[str, Any]) -> dict[str, Any]:
     """A sample with its long texts in their places, and the single score of old logs among the scores."""
-    kept = {name: row.get(name) for name in ("input", "choices", "target", "messages", "output", "metadata")}
+    columns = {name: row.get(name) for name in ("input", "choices", "target", "messages", "output", "metadata")}
     attached = row.get("attachments")
     if isinstance(attached, dict) and attached:
-        kept = {name: _attached(value, attached) for name, value in kept.items()}
+        columns = {name: _attached(value, attached) for name, value in columns.items()}
     scores = row.get("scores") or ({"score": row["score"]} if row.get("score") else {})
-    return {**row, **kept, "scores": scores if isinstance(scores, dict) else {}}
+    return {**row, **columns, "scores": scores if isinstance(scores, dict) else {}}
 
 
 def _attached(value: Any, attached: Mapping[str, Any]) -> Any:
     if isinstance(value, str):
         return attached.get(value.removeprefix(ATTACHMENT), value) if value.startswith(ATTACHMENT) else value
     if isinstance(value, list):
-        return [_attached(each, attached) for each in value]
+        return [_attached(entry, attached) for entry in value]
     if isinstance(value, dict):
-        return {name: _attached(each, attached) for name, each in value.items()}
+        return {name: _attached(entry, attached) for name, entry in value.items()}
     return value
 
 
@@ -118,9 +118,9 @@ def _zstd(data: bytes, size: int) -> bytes:
 
 
 def input_columns(row: Mapping[str, Any]) -> dict[str, Any]:
-    given = {name: row[name] for name in ("input", "choices", "target") if row.get(name) is not None}
+    inputs = {name: row[name] for name in ("input", "choices", "target") if row.get(name) is not None}
     metadata = row.get("metadata")
-    return {**(metadata if isinstance(metadata, dict) else {}), **given}
+    return {**(metadata if isinstance(metadata, dict) else {}), **inputs}
 
 
 def trace_items(messages: Any) -> Iterator[Item]:

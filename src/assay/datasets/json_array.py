@@ -45,8 +45,8 @@ def _parsed(path: Path) -> object:
         key = repeated_key(text.decode()) if may_repeat_keys(text, rows) else None
         if key is not None:
             raise refused(path, f'the key "{key}" comes twice in one object')
-        if may_hold_long_integers(text) and holds_long_integer(shown := text.decode()):
-            return exact_integers(shown)
+        if may_hold_long_integers(text) and holds_long_integer(decoded := text.decode()):
+            return exact_integers(decoded)
         return rows
     except orjson.JSONDecodeError as error:
         problem = f"not valid JSON ({error.msg}); expected an array of objects"

@@ -33,10 +33,10 @@ def as_json(path: Path, text: bytes, *, line: int = 1, wanted: str = "JSON") -> 
             raise wrong(path, f"expected {wanted}; not valid JSON ({error}): is this file whole?", line) from error
 
 
-def mapping(path: Path, value: Any, what: str, line: int = 1) -> dict[str, Any]:
+def mapping(path: Path, value: Any, expected: str, line: int = 1) -> dict[str, Any]:
     """A JSON object, or an error that says what it should have been."""
     if not isinstance(value, dict):
-        raise wrong(path, f"expected {what} as a JSON object, got {type(value).__name__}", line)
+        raise wrong(path, f"expected {expected} as a JSON object, got {type(value).__name__}", line)
     return value
 
 

@@ -12,6 +12,15 @@ from assay.datasets.batch import Batch, batch_of
 from assay.datasets.exact_json import may_repeat_keys, repeated_key, with_exact_integers
 from assay.datasets.lines import line_batches, refused
 
+_JSON_NAMES: dict[type, str] = {
+    str: "string",
+    bool: "boolean",
+    int: "number",
+    float: "number",
+    list: "array",
+    type(None): "null",
+}
+
 
 def read_jsonl(path: Path) -> Iterator[Batch]:
     """The samples of a JSONL file; blank lines are skipped."""
@@ -19,14 +28,14 @@ def read_jsonl(path: Path) -> Iterator[Batch]:
     for first, lines in line_batches(path):
         if lines[0].endswith("\r"):
             lines = [line.rstrip("\r") for line in lines]
-        written = lines
+        originals = lines
         try:
             samples = [loads(line) for line in lines]
         except orjson.JSONDecodeError:
             lines, samples = _one_by_one(path, first, lines)
         if set(map(type, samples)) - {dict}:
             _one_by_one(path, first, lines)
-        _refuse_repeated_keys(path, first, written, samples)
+        _refuse_repeated_keys(path, first, originals, samples)
         lines, samples = with_exact_integers(lines, samples)
         if samples:
             yield batch_of(start, samples, str(path), texts=lines)
@@ -44,8 +53,8 @@ def _refuse_repeated_keys(path: Path, first: int, lines: list[str], samples: lis
 
 
 def _one_by_one(path: Path, first: int, lines: list[str]) -> tuple[list[str], list[dict[str, Any]]]:
-    """The same slowly: without the blank lines, and with the line that is wrong."""
-    kept, samples = [], []
+    """Parse line by line, slowly: skips blank lines, and names the line that is wrong."""
+    remaining, samples = [], []
     for number, line in enumerate(lines, start=first):
         if not line.strip():
             continue
@@ -55,19 +64,8 @@ def _one_by_one(path: Path, first: int, lines: list[str]) -> tuple[list[str], li
             problem = f"not valid JSON ({error.msg}); expected one JSON object a line"
             raise refused(path, problem, number, error.colno) from error
         if not isinstance(sample, dict):
-            raise refused(path, f"a JSON {_json_name(sample)}; expected a JSON object on each line", number)
-        kept.append(line)
+            kind = _JSON_NAMES[type(sample)]
+            raise refused(path, f"a JSON {kind}; expected a JSON object on each line", number)
+        remaining.append(line)
         samples.append(sample)
-    return kept, samples
-
-
-def _json_name(value: object) -> str:
-    names = {
-        str: "string",
-        bool: "boolean",
-        int: "number",
-        float: "number",
-        list: "array",
-        type(None): "null",
-    }
-    return names[type(value)]
+    return remaining, samples

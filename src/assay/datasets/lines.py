@@ -88,6 +88,7 @@ def _blocks(path: Path) -> Iterator[str]:
 
 
 def _text(block: bytes, path: Path, number: int) -> str:
+    # only the first block of a file may begin with a byte order mark
     if number == 1:
         block = block.removeprefix(codecs.BOM_UTF8)
     try:
@@ -95,8 +96,8 @@ def _text(block: bytes, path: Path, number: int) -> str:
     except UnicodeDecodeError as error:
         line = number + block.count(b"\n", 0, error.start)
         column = error.start - block.rfind(b"\n", 0, error.start)
-        found = f"byte 0x{block[error.start]:02x}"
-        raise refused(path, f"not valid UTF-8 ({found}); expected UTF-8 text", line, column) from error
+        byte = f"byte 0x{block[error.start]:02x}"
+        raise refused(path, f"not valid UTF-8 ({byte}); expected UTF-8 text", line, column) from error
 
 
 def refused(path: Path, message: str, line: int = 1, column: int = 1) -> SpecError:

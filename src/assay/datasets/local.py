@@ -35,13 +35,13 @@ class LocalSource(FilteredSource):
 
     def files(self, folder: Path, root: Path | None = None) -> Iterator[tuple[str, Path]]:
         """The file whose bytes are the dataset."""
-        path = located_path(self.file_path, folder, root, wanted="file")
+        path = located_path(self.file_path, folder, root, expected="file")
         yield path.name, path
 
 
 def read_local(settings: LocalSource, folder: Path, root: Path | None = None) -> Iterator[Batch]:
     """The samples of the file, in batches."""
-    return read_file(located_path(settings.file_path, folder, root, wanted="file"), settings.file_path)
+    return read_file(located_path(settings.file_path, folder, root, expected="file"), settings.file_path)
 
 
 def read_file(path: Path, named: Located) -> Iterator[Batch]:
@@ -49,8 +49,8 @@ def read_file(path: Path, named: Located) -> Iterator[Batch]:
     bare = path.with_suffix("") if is_packed(path) else path
     reader = _READERS.get(bare.suffix.lower())
     if reader is None:
-        known = ", ".join(_READERS)
-        message = f'cannot tell what "{named}" holds; expected a name in {known} (+ .gz)'
+        endings = ", ".join(_READERS)
+        message = f'cannot tell what "{named}" holds; expected a name in {endings} (+ .gz)'
         raise SpecError(Problem(message=message, place=named.place))
     return reader(path)
 

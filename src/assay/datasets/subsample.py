@@ -36,5 +36,6 @@ def random_subset(read: Callable[[], Iterable[Batch]], n: int, seed: int) -> Ite
     for batch in read():
         low, high = bisect_left(drawn, seen), bisect_left(drawn, seen + len(batch))
         if high > low:
+            # `start` counts what was drawn: positions in a run follow each other without gaps
             yield batch.part([place - seen for place in drawn[low:high]], start)
         seen, start = seen + len(batch), high

@@ -25,21 +25,23 @@ class SeenHashes:
         import numpy as np
 
         new = np.sort(np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids)))
-        again = bool((new[1:] == new[:-1]).any())
+        repeated = bool((new[1:] == new[:-1]).any())
         for run in self._runs:
+            # a hash beyond the last one of the run is held against the last one, which it cannot equal
             places = np.minimum(np.searchsorted(run, new), len(run) - 1)
-            again = again or bool((run[places] == new).any())
+            repeated = repeated or bool((run[places] == new).any())
         self._runs.append(new)
+        # runs stay few, and an id takes part in about log(n) merges only
         while len(self._runs) > 1 and len(self._runs[-2]) <= 2 * len(self._runs[-1]):
             last = self._runs.pop()
             self._runs[-1] = np.sort(np.concatenate([self._runs[-1], last]), kind="stable")
-        return again
+        return repeated
 
 
 def with_unique_ids(
     read: Callable[[], Iterable[Batch]], named: Located | None = None, *, has_ids: bool = False
 ) -> Iterator[Batch]:
-    """The same batches; an id that comes twice is an error naming both rows, at the place that names the dataset.
+    """The batches, unchanged; an id that comes twice is an error naming both rows, at the place that names the dataset.
 
     Ids are checked where the rows have the column `sample_id`, or `has_ids` says that they come from another column.
     Equal hashes are only a suspicion: the dataset is then read again, and the ids themselves compared.

@@ -51,29 +51,29 @@ def fetched(settings: UrlSource, folder: Path, root: Path | None) -> Path:
     url = str(settings.url)
     if urlsplit(url).scheme not in ("http", "https"):
         raise _refused(settings, f'"{url}" is not an address: it begins with http:// or https://')
-    kept = (root or project_folder(folder / "_")) / ".assay" / "downloads"
-    path = kept / f"{hashlib.sha256(url.encode()).hexdigest()[:16]}{suffix_of(Path(urlsplit(url).path))}"
-    known = _about(path)
-    wanted = settings.sha256.lower() if settings.sha256 else None
-    if known and (known["sha256"] == wanted or (not wanted and time.time() - known["checked_at"] < TRUSTED_S)):
+    downloads = (root or project_folder(folder / "_")) / ".assay" / "downloads"
+    path = downloads / f"{hashlib.sha256(url.encode()).hexdigest()[:16]}{suffix_of(Path(urlsplit(url).path))}"
+    copy = _about(path)
+    expected = settings.sha256.lower() if settings.sha256 else None
+    if copy and (copy["sha256"] == expected or (not expected and time.time() - copy["checked_at"] < TRUSTED_S)):
         return path
-    _download(settings, path, known)
-    found = _about(path)["sha256"]
-    if wanted is not None and found != wanted:
-        raise _refused(settings, f"the file has the sha256 {found}, not the one that is expected")
+    _download(settings, path, copy)
+    actual = _about(path)["sha256"]
+    if expected is not None and actual != expected:
+        raise _refused(settings, f"the file has the sha256 {actual}, not the one that is expected")
     return path
 
 
-def _download(settings: UrlSource, path: Path, known: dict[str, Any]) -> None:
+def _download(settings: UrlSource, path: Path, copy: dict[str, Any]) -> None:
     """Fetch the file unless the server says that our copy is still the same."""
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
 
     headers = {"User-Agent": "assay"}
-    if known.get("etag"):
-        headers["If-None-Match"] = known["etag"]
-    elif known.get("last_modified"):
-        headers["If-Modified-Since"] = known["last_modified"]
+    if copy.get("etag"):
+        headers["If-None-Match"] = copy["etag"]
+    elif copy.get("last_modified"):
+        headers["If-Modified-Since"] = copy["last_modified"]
     try:
         with urlopen(Request(str(settings.url), headers=headers), timeout=TIMEOUT_S) as answer:  # noqa: S310
             digest = _write(settings, answer, path)
@@ -82,7 +82,7 @@ def _download(settings: UrlSource, path: Path, known: dict[str, Any]) -> None:
     except HTTPError as error:
         if error.code != 304:
             raise _refused(settings, f"the server answered {error.code} {error.reason}") from error
-        _note(path, {**known, "checked_at": time.time()})
+        _note(path, {**copy, "checked_at": time.time()})
     except (URLError, OSError) as error:
         raise _refused(settings, f"cannot be fetched: {getattr(error, 'reason', None) or error}") from error
 
@@ -111,12 +111,12 @@ def _about(path: Path) -> dict[str, Any]:
     note = path.with_name(f"{path.name}.about.json")
     if not path.is_file() or not note.is_file():
         return {}
-    known: dict[str, Any] = orjson.loads(note.read_bytes())
-    return known
+    copy: dict[str, Any] = orjson.loads(note.read_bytes())
+    return copy
 
 
-def _note(path: Path, known: dict[str, Any]) -> None:
-    path.with_name(f"{path.name}.about.json").write_bytes(orjson.dumps(known))
+def _note(path: Path, copy: dict[str, Any]) -> None:
+    path.with_name(f"{path.name}.about.json").write_bytes(orjson.dumps(copy))
 
 
 def _refused(settings: UrlSource, message: str) -> SpecError:

@@ -9,7 +9,7 @@ from assay.analysis.gate import RuleChecker
 from assay.results.evaluation import PolicyVerdict
 from assay.results.rules import FailureRule, find_values
 from assay.results.run import RunReport, SampleCounts
-from assay.spec.evaluation import Policy, Rule, Scope
+from assay.spec.evaluation import Policy, PolicyRule, Scope
 from assay.spec.nearest import nearest
 from assay.summary.metrics import addressed
 from assay.types import MetricValue
@@ -57,7 +57,9 @@ class _Value:
         return f"{self.specification}: {self.address}"
 
 
-def _verdict(policy: Policy, rule: Rule, evaluation: str, reports: Reports, checker: RuleChecker) -> PolicyVerdict:
+def _verdict(
+    policy: Policy, rule: PolicyRule, evaluation: str, reports: Reports, checker: RuleChecker
+) -> PolicyVerdict:
     values = list(_in_scope(rule, evaluation, reports))
     passed, reason = _judged(rule, values, checker)
     if not values:
@@ -79,7 +81,7 @@ def _verdict(policy: Policy, rule: Rule, evaluation: str, reports: Reports, chec
     )
 
 
-def _judged(rule: Rule, values: Sequence[_Value], checker: RuleChecker) -> tuple[bool, str]:
+def _judged(rule: PolicyRule, values: Sequence[_Value], checker: RuleChecker) -> tuple[bool, str]:
     definition = rule.definition
     if not values:
         return False, f'no value "{definition.metric}" is in scope'
@@ -108,7 +110,7 @@ def _meant(metric: str, reports: Reports) -> str:
     return f'; did you mean "{near}"?' if near is not None and near != metric else ""
 
 
-def _in_scope(rule: Rule, evaluation: str, reports: Reports) -> Iterator[_Value]:
+def _in_scope(rule: PolicyRule, evaluation: str, reports: Reports) -> Iterator[_Value]:
     """The values that a rule is about."""
     scope = rule.scope if isinstance(rule.scope, Scope) else Scope()
     for key, report in reports.items():
@@ -120,7 +122,7 @@ def _in_scope(rule: Rule, evaluation: str, reports: Reports) -> Iterator[_Value]
                 yield _Value(specification=key, report=report, address=address, value=value)
 
 
-def _covers(rule: Rule, evaluation: str, specification: str) -> bool:
+def _covers(rule: PolicyRule, evaluation: str, specification: str) -> bool:
     scope = rule.scope if isinstance(rule.scope, Scope) else Scope()
     return _within(scope.evaluation_keys, evaluation) and _within(scope.task_specification_keys, specification)
 

@@ -60,43 +60,43 @@ class Generated:
 
 def generate(recipe: Recipe, options: Options, *, listener: Listener = silent) -> Generated:
     """Make the rows of a recipe and put them in place; a SpecError or RunError when there are none to put."""
-    codes = [code for each in recipe.dataset.generator.synthesizers for code in codes_in(each.settings)]
+    codes = [code for synthesizer in recipe.dataset.generator.synthesizers for code in codes_in(synthesizer.settings)]
     permit_models(codes, recipe.connections.values(), options.code)
     store = open_store(options.store or default_location(recipe.dataset.root)) if recipe.connections else None
     try:
         with sandbox_for(codes, options.code) as sandbox:
-            made = _Making(recipe, options, store, sandbox, listener).run()
+            generated = _Generation(recipe, options, store, sandbox, listener).run()
     finally:
         if store is not None:
             store.close()
-    _put_in_place(recipe, made)
-    return made
+    _put_in_place(recipe, generated)
+    return generated
 
 
-def _put_in_place(recipe: Recipe, made: Generated) -> None:
+def _put_in_place(recipe: Recipe, generated: Generated) -> None:
     """Write the rows as a whole: a reader sees all of them or none."""
-    if not made.rows:
-        why = f": {made.failed[0][1].detail}" if made.failed else ""
-        raise RunError(f'the generator "{recipe.dataset.generator.key}" made no rows{why}')
-    if len(made.failed) > MOST_FAILED * made.n_sources:
-        row, failure = made.failed[0]
+    if not generated.rows:
+        reason = f": {generated.failed[0][1].detail}" if generated.failed else ""
+        raise RunError(f'the generator "{recipe.dataset.generator.key}" made no rows{reason}')
+    if len(generated.failed) > MOST_FAILED * generated.n_sources:
+        row, failure = generated.failed[0]
         raise RunError(
-            f"{len(made.failed):,} of {made.n_sources:,} rows failed, so the dataset is not put in place; "
+            f"{len(generated.failed):,} of {generated.n_sources:,} rows failed, so the dataset is not put in place; "
             f"the first, {row}: {failure.detail}"
         )
     # .assay, which will hold the store too, is for the user alone
     recipe.file.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     recipe.file.parent.mkdir(exist_ok=True)
-    text = b"".join(orjson.dumps(row) + b"\n" for row in made.rows)
+    text = b"".join(orjson.dumps(row) + b"\n" for row in generated.rows)
     about = {
         "dataset": recipe.dataset.key,
         "generator": recipe.dataset.generator.key,
-        "n_rows": len(made.rows),
-        "n_sources": made.n_sources,
+        "n_rows": len(generated.rows),
+        "n_sources": generated.n_sources,
         "digest": recipe.digest,
-        "failed": [{"source": row, **asdict(failure)} for row, failure in made.failed],
-        "run": made.run,
-        **({"debug": made.debug} if recipe.dataset.debug is not None else {}),
+        "failed": [{"source": row, **asdict(failure)} for row, failure in generated.failed],
+        "run": generated.run,
+        **({"debug": generated.debug} if recipe.dataset.debug is not None else {}),
     }
     for path, content in ((recipe.file, text), (recipe.about, orjson.dumps(about, option=orjson.OPT_INDENT_2))):
         part = path.with_name(f"{path.name}.part")
@@ -107,7 +107,7 @@ def _put_in_place(recipe: Recipe, made: Generated) -> None:
         part.replace(path)
 
 
-class _Making:
+class _Generation:
     """One generation: source rows through the synthesizers, a hundred at a time, until there are enough."""
 
     def __init__(
@@ -119,7 +119,7 @@ class _Making:
         self._sandbox = sandbox
         self._listener = listener
         self._synthesizers = _with_secrets(recipe)
-        self._made = Generated()
+        self._generated = Generated()
         self._work: Work | None = None
         self._occurrences = Occurrences()
         self._asked = 0
@@ -128,9 +128,9 @@ class _Making:
         """Make the rows; what was paid for on the way is kept whatever happens."""
         if self._store is None:
             run_to_end(self._all())
-            return self._made
+            return self._generated
         record = runs.start(self._store, self._new_run())
-        self._made.run = record.id
+        self._generated.run = record.id
         try:
             run_to_end(self._paid(self._store, record))
         except KeyboardInterrupt as stop:
@@ -142,12 +142,12 @@ class _Making:
         except (RunError, SpecError):
             self._finish(record, "failed")
             raise
-        self._made.spending = tuple(spending(self._store, record.no))
+        self._generated.spending = tuple(spending(self._store, record.no))
         self._finish(record, "completed")
-        return self._made
+        return self._generated
 
     async def _paid(self, store: Store, record: RunRecord) -> None:
-        """The same with models: replies are committed as they come."""
+        """Generate the rows with the help of models; replies are committed as they come."""
         options = self._options
         memory = ReplyCache(store, record.no, "update" if options.fresh else options.cache_policy)
         purse = None if options.max_cost is None else SpendingLimit(options.max_cost)
@@ -180,35 +180,36 @@ class _Making:
             memory.close()
 
     async def _all(self) -> None:
-        wanted = self._recipe.dataset.num_samples
+        target = self._recipe.dataset.num_samples
         sources = source_rows(self._recipe)
-        while len(self._made.rows) < wanted:
-            chunk = list(islice(sources, min(AT_ONCE, wanted - len(self._made.rows))))
+        while len(self._generated.rows) < target:
+            chunk = list(islice(sources, min(AT_ONCE, target - len(self._generated.rows))))
             if not chunk:
                 return
             combined = isinstance(self._recipe.dataset.generator.source, DatasetSampleCombinations)
             for (source_id, _), rows in zip(chunk, await self._through(chunk), strict=True):
-                if len(self._made.rows) >= wanted:
+                # a source row may give many rows: sources that are not needed any more do not count
+                if len(self._generated.rows) >= target:
                     break
-                self._made.n_sources += 1
+                self._generated.n_sources += 1
                 if isinstance(rows, Failure):
-                    self._made.failed.append((source_id, rows))
+                    self._generated.failed.append((source_id, rows))
                 else:
                     # combinations with the same row of the first dataset are one family
                     family = source_id.split(SEPARATOR)[0] if combined else source_id
-                    self._made.rows += _named(source_id, family, rows)
-            del self._made.rows[wanted:]
-            self._listener(Progress(done=len(self._made.rows), failed=len(self._made.failed), total=wanted))
+                    self._generated.rows += _named(source_id, family, rows)
+            del self._generated.rows[target:]
+            self._listener(Progress(done=len(self._generated.rows), failed=len(self._generated.failed), total=target))
 
     async def _through(self, chunk: Sequence[tuple[str, Row]]) -> list[list[Row] | Failure]:
         """What all synthesizers together make of some source rows."""
         state: list[list[Row] | Failure] = [[row] for _, row in chunk]
         for synthesizer in self._synthesizers:
             flat = [(place, row) for place, rows in enumerate(state) if isinstance(rows, list) for row in rows]
-            made = await self._made_of(synthesizer, [row for _, row in flat])
-            self._note(synthesizer, flat, made)
+            outputs = await self._synthesized(synthesizer, [row for _, row in flat])
+            self._note(synthesizer, flat, outputs)
             after: list[list[Row] | Failure] = [[] if isinstance(rows, list) else rows for rows in state]
-            for (place, _), rows in zip(flat, made, strict=True):
+            for (place, _), rows in zip(flat, outputs, strict=True):
                 so_far = after[place]
                 if isinstance(rows, Failure):
                     after[place] = rows
@@ -218,47 +219,47 @@ class _Making:
         return state
 
     def _note(
-        self, synthesizer: LoadedSynthesizer, taken: Sequence[tuple[int, Row]], made: Sequence[list[Row] | Failure]
+        self, synthesizer: LoadedSynthesizer, taken: Sequence[tuple[int, Row]], outputs: Sequence[list[Row] | Failure]
     ) -> None:
         """Keep what a synthesizer took and gave, where the dataset asks for it."""
         debug = self._recipe.dataset.debug
         if debug is None:
             return
-        rows = [row for each in made if isinstance(each, list) for row in each]
+        rows = [row for output in outputs if isinstance(output, list) for row in output]
         entry: dict[str, Any] = {
             "synthesizer": synthesizer.kind.name,
             "n_in": len(taken),
             "n_out": len(rows),
-            "n_failed": sum(isinstance(each, Failure) for each in made),
+            "n_failed": sum(isinstance(output, Failure) for output in outputs),
         }
         if debug.include_io:
             entry |= {"input": [row for _, row in taken], "output": rows}
-        self._made.debug.append(entry)
+        self._generated.debug.append(entry)
 
-    async def _made_of(self, synthesizer: LoadedSynthesizer, rows: list[Row]) -> Sequence[list[Row] | Failure]:
+    async def _synthesized(self, synthesizer: LoadedSynthesizer, rows: list[Row]) -> Sequence[list[Row] | Failure]:
         kind, settings = synthesizer.kind, synthesizer.settings
-        made: Sequence[list[Row] | Failure]
+        outputs: Sequence[list[Row] | Failure]
         if kind.asks_model:
-            made = await asyncio.gather(*(self._written(synthesizer, row) for row in rows))
+            outputs = await asyncio.gather(*(self._rows_from_model(synthesizer, row) for row in rows))
         elif kind.runs_code:
             # code may take its time: the loop goes on with what others ask for
             bound = kind.with_sandbox(self._sandbox)
-            made = await asyncio.to_thread(bound.synthesize, settings, rows)
+            outputs = await asyncio.to_thread(bound.synthesize, settings, rows)
         else:
-            made = kind.synthesize(settings, rows)
-        return made
+            outputs = kind.synthesize(settings, rows)
+        return outputs
 
-    async def _written(self, synthesizer: LoadedSynthesizer, row: Row) -> list[Row] | Failure:
+    async def _rows_from_model(self, synthesizer: LoadedSynthesizer, row: Row) -> list[Row] | Failure:
         assert self._work is not None
         cell = Cell(position=self._asked, trial=0, sample_id=str(self._asked), sample=row, text="")
         self._asked += 1
         try:
-            made: list[Row] | Failure = await synthesizer.kind.synthesize(
+            rows: list[Row] | Failure = await synthesizer.kind.synthesize(
                 synthesizer.settings, row, CellAsk(self._work, self._occurrences, cell)
             )
         except CallError as error:
             return replace(error.failure, stage="generate")
-        return made
+        return rows
 
     def _new_run(self) -> NewRun:
         dataset = self._recipe.dataset
@@ -289,12 +290,12 @@ class _Making:
             status=status,
             task=record.task,
             model=record.model,
-            n_samples=len(self._made.rows),
-            n_failed=len(self._made.failed),
+            n_samples=len(self._generated.rows),
+            n_failed=len(self._generated.failed),
             n_cached=0,
             scorers=(),
             failures={},
-            spending=self._made.spending,
+            spending=self._generated.spending,
         )
         summary = orjson.dumps(summary_document(report)).decode()
         runs.finish(self._store, record.no, status=status, summary=summary, documents=[])
@@ -303,10 +304,10 @@ class _Making:
 def _named(source_id: str, family: str, rows: Sequence[Row]) -> Iterator[Row]:
     """The rows with ids of their own, the source row's and numbered where it has several, and that of their family."""
     for n, row in enumerate(rows):
-        own = source_id if len(rows) == 1 else f"{source_id}/{n}"
-        given = row.get("sample_id")
-        is_its_own = given is not None and str(given) != source_id
-        yield {**row, "sample_id": given if is_its_own else own, "source_id": family}
+        derived_id = source_id if len(rows) == 1 else f"{source_id}/{n}"
+        sample_id = row.get("sample_id")
+        is_its_own = sample_id is not None and str(sample_id) != source_id
+        yield {**row, "sample_id": sample_id if is_its_own else derived_id, "source_id": family}
 
 
 def _with_secrets(recipe: Recipe) -> tuple[LoadedSynthesizer, ...]:
@@ -315,10 +316,10 @@ def _with_secrets(recipe: Recipe) -> tuple[LoadedSynthesizer, ...]:
     secrets = generator.document.data.get("secrets") or {}
     environment = generator.document.environment
 
-    def value(found: Any) -> str:
+    def value(match: Any) -> str:
         # a secret that no block has is the environment variable of that name
         text = (
-            str(secrets.get(found[2], environment.get(found[2], found[0]))) if found[1] == "secrets" else str(found[0])
+            str(secrets.get(match[2], environment.get(match[2], match[0]))) if match[1] == "secrets" else str(match[0])
         )
         return environment.get(text.removeprefix("$"), text) if text.startswith("$") else text
 

@@ -1,1 +1,1 @@
-"""Metrics, one file each."""
+"""Metrics; a file holds one, or a few that share their computation."""

@@ -40,18 +40,18 @@ def binary_classification(settings: BinaryClassification, table: Table, context:
     """The four values and the confusion counts; `unmatched` says what a prediction is that is neither answer."""
     answers = (settings.negative_answer, settings.positive_answer)
     unmatched = _UNMATCHED[settings.unmatched]
-    found = classes(table, settings.field_gt, settings.field_pred, answers, unmatched=unmatched)
-    pairs = found.pairs
+    predictions = classes(table, settings.field_gt, settings.field_pred, answers, unmatched=unmatched)
+    pairs = predictions.pairs
     (tn, fp), (fn, tp) = pairs.confusion().tolist()
     return MetricResult(
         values=binary(pairs, level=context.level),
         detail={
             "confusion": {"tp": tp, "fp": fp, "tn": tn, "fn": fn},
             "answers": {"positive": settings.positive_answer, "negative": settings.negative_answer},
-            **({} if unmatched is None else {"n_unmatched": found.n_unmatched}),
-            "n_excluded": found.n_excluded,
+            **({} if unmatched is None else {"n_unmatched": predictions.n_unmatched}),
+            "n_excluded": predictions.n_excluded,
         },
-        n_excluded=found.n_excluded,
+        n_excluded=predictions.n_excluded,
     )
 
 

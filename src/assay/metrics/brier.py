@@ -42,9 +42,9 @@ def brier(settings: Brier, table: Table, context: Context) -> MetricResult:
     return MetricResult(values={name: value}, n_excluded=rows.n_excluded)
 
 
-def _message(field: str, wanted: str, odd: FloatArray) -> str:
+def _message(field: str, expected: str, odd: FloatArray) -> str:
     example = f"{odd.min():g}" if odd.size else ""
-    return f'the field "{field}" must hold {wanted}, but holds {example}'
+    return f'the field "{field}" must hold {expected}, but holds {example}'
 
 
 KIND = MetricKind(settings=Brier, compute=brier)

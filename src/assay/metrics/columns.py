@@ -64,14 +64,14 @@ class Classes:
 def numbers(table: Table, *fields: str) -> Numbers:
     """The rows that have a number in each of the fields."""
     rows, counts = table.distinct(*fields)
-    found = [rows.column(field).numbers(field) for field in fields]
-    present = np.logical_and.reduce([np.isfinite(column) for column in found])
+    columns = [rows.column(field).numbers(field) for field in fields]
+    present = np.logical_and.reduce([np.isfinite(column) for column in columns])
     if not present.all():
-        found = [column[present] for column in found]
+        columns = [column[present] for column in columns]
     return Numbers(
-        columns=tuple(found),
-        clusters=_kept(rows.clusters, present),
-        counts=_kept(counts, present),
+        columns=tuple(columns),
+        clusters=_selected(rows.clusters, present),
+        counts=_selected(counts, present),
         n_excluded=_left_out(counts, present),
     )
 
@@ -84,8 +84,8 @@ def texts(table: Table, field: str) -> Texts:
     return Texts(
         names=names,
         codes=codes[present],
-        clusters=_kept(rows.clusters, present),
-        counts=_kept(counts, present),
+        clusters=_selected(rows.clusters, present),
+        counts=_selected(counts, present),
         n_excluded=_left_out(counts, present),
     )
 
@@ -118,11 +118,11 @@ def classes(
     present = (gt >= 0) & (pred >= 0)
     if labels is None and not present.all():
         names, gt, pred = _only_used(names, gt, pred, present)
-    pairs = Pairs(gt[present], pred[present], len(names), _kept(rows.clusters, present), _kept(counts, present))
+    pairs = Pairs(gt[present], pred[present], len(names), _selected(rows.clusters, present), _selected(counts, present))
     return Classes(names=names, pairs=pairs, n_excluded=_left_out(counts, present), n_unmatched=n_unmatched)
 
 
-def _kept(column: IntArray | None, present: BoolArray) -> IntArray | None:
+def _selected(column: IntArray | None, present: BoolArray) -> IntArray | None:
     return None if column is None else column[present]
 
 
@@ -161,13 +161,13 @@ def same_text(truth: str, predicted: str, labels: Sequence[str] | None = None) -
 
     With `labels`, a sample with any other text is excluded.
     """
-    known = None if labels is None else {str(label) for label in labels}
+    classes_read = None if labels is None else {str(label) for label in labels}
 
     def read(score: Mapping[str, Any]) -> float | None:
         if score.get(truth) is None or score.get(predicted) is None:
             return None
         pair = str(score[truth]), str(score[predicted])
-        if known is not None and not known.issuperset(pair):
+        if classes_read is not None and not classes_read.issuperset(pair):
             return None
         return 1.0 if pair[0] == pair[1] else 0.0
 

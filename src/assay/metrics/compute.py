@@ -53,42 +53,35 @@ def compute(
     context = Context(seed=seed, address=address, level=level)
     if table.n == 0:
         return undefined(kind, settings, context, n=0, reason=NOTHING_SCORED)
-    _check_fields(settings, table)
+    problems = list(_problems(settings, table))
+    if problems:
+        raise SpecError(problems)
     if settings.cluster_by is not None:
         table = replace(table, clusters=coarsen(table.clusters, table.labels[settings.cluster_by]))
-    found: MetricResult = kind.compute(settings, table, context)
+    result: MetricResult = kind.compute(settings, table, context)
     if settings.group_by is None:
-        return found
-    return replace(found, groups=_groups(kind, settings, table, context))
+        return result
+    return replace(result, groups=_groups(kind, settings, table, context))
 
 
 def undefined(kind: MetricKind, settings: MetricSpec, context: Context, *, n: int, reason: str) -> MetricResult:
     """Every value of a metric that has a name, as undefined for one reason."""
-    result: MetricResult = kind.compute(settings, _empty(settings), context)
+    nothing = TableColumn(codes=np.zeros(0, dtype=np.int32))
+    empty = Table(n=0, columns=dict.fromkeys(fields_of(settings).values(), nothing))
+    result: MetricResult = kind.compute(settings, empty, context)
     values = {name: MetricValue(value=None, n=n, reason=reason) for name in result.values}
     return replace(result, values=values, groups=None if settings.group_by is None else {})
-
-
-def _empty(settings: MetricSpec) -> Table:
-    nothing = TableColumn(codes=np.zeros(0, dtype=np.int32))
-    return Table(n=0, columns=dict.fromkeys(fields_of(settings).values(), nothing))
-
-
-def _check_fields(settings: MetricSpec, table: Table) -> None:
-    problems = list(_problems(settings, table))
-    if problems:
-        raise SpecError(problems)
 
 
 def _problems(settings: MetricSpec, table: Table) -> Iterator[Problem]:
     for name in fields_of(settings).values():
         # a declared field may have no value: a criterion that no judge could assess
         if name not in table.seen and name not in table.ranges:
-            near = difflib.get_close_matches(name, table.seen, n=1)
+            suggestions = difflib.get_close_matches(name, table.seen, n=1)
             yield Problem(
                 message=f'no sample has the field "{name}"; there are: {", ".join(table.seen) or "none"}',
                 place=getattr(name, "place", None),
-                suggestion=near[0] if near else None,
+                suggestion=suggestions[0] if suggestions else None,
             )
 
 
@@ -110,12 +103,13 @@ def coarsen(clusters: IntArray | None, label: TableColumn) -> IntArray:
     """
     codes, names = label.texts()
     rows = len(codes)
-    own = np.arange(rows) if clusters is None else np.unique(clusters, return_inverse=True)[1]
-    shared = np.where(codes >= 0, codes, len(names) + own)
-    joined = own.astype(np.int64)
+    own_cluster = np.arange(rows) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    shared = np.where(codes >= 0, codes, len(names) + own_cluster)
+    joined = own_cluster.astype(np.int64)
+    # a label may link clusters that another label links further: repeat until nothing changes
     while True:
         before = joined
-        for linked in (shared, own):
+        for linked in (shared, own_cluster):
             lowest = np.full(int(linked.max()) + 1, rows, dtype=np.int64)
             np.minimum.at(lowest, linked, joined)
             joined = lowest[linked]

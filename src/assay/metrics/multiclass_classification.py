@@ -64,46 +64,38 @@ def multiclass_classification(settings: MulticlassClassification, table: Table, 
 
     In the plain means an undefined ratio of a class enters as 0, and the detail names it.
     """
-    found = classes(table, settings.field_gt, settings.field_pred, settings.labels)
-    pairs = found.pairs
+    predictions = classes(table, settings.field_gt, settings.field_pred, settings.labels)
+    pairs = predictions.pairs
     level = context.level
     values = {"accuracy": accuracy(pairs, level=level)}
-    for code, name in enumerate(found.names):
-        values |= _class_values(name, code, found, level)
-    small = _smallest_class(found) < SMALL_CLASS
+    for code, name in enumerate(predictions.names):
+        values |= zip(_value_names(name), one_class(pairs, code, level=level), strict=True)
+    sums = marginals(pairs.confusion())
+    small = min(sums.truth.min(initial=np.inf), sums.predicted.min(initial=np.inf)) < SMALL_CLASS
     for name, statistic in AVERAGES.items():
         value = table_value(pairs, statistic, rng=context.random(name), level=level)
         values[name] = _with_caveat(value) if small and name.startswith("macro") else value
-    return MetricResult(values=values, detail=_detail(found), n_excluded=found.n_excluded)
-
-
-def _smallest_class(found: Classes) -> float:
-    sums = marginals(found.pairs.confusion())
-    return float(min(sums.truth.min(initial=np.inf), sums.predicted.min(initial=np.inf)))
+    return MetricResult(values=values, detail=_detail(predictions), n_excluded=predictions.n_excluded)
 
 
 def _with_caveat(value: MetricValue) -> MetricValue:
     if value.interval is None:
         return value
-    said = [part for part in (value.interval.caveat, "small classes") if part]
-    return replace(value, interval=replace(value.interval, caveat="; ".join(said)))
-
-
-def _class_values(name: str, code: int, found: Classes, level: float) -> dict[str, MetricValue]:
-    return dict(zip(_value_names(name), one_class(found.pairs, code, level=level), strict=True))
+    caveats = [part for part in (value.interval.caveat, "small classes") if part]
+    return replace(value, interval=replace(value.interval, caveat="; ".join(caveats)))
 
 
 def _value_names(name: str) -> tuple[str, str, str]:
     """The names of a class's precision, recall and F1."""
     # A class may be called "macro": its values must not hide the averages.
-    shown = f"class {name}" if f"{name}_f1" in AVERAGES else name
-    return f"{shown}_precision", f"{shown}_recall", f"{shown}_f1"
+    prefix = f"class {name}" if f"{name}_f1" in AVERAGES else name
+    return f"{prefix}_precision", f"{prefix}_recall", f"{prefix}_f1"
 
 
-def _detail(found: Classes) -> dict[str, Any]:
-    matrix = found.pairs.confusion()
+def _detail(predictions: Classes) -> dict[str, Any]:
+    matrix = predictions.pairs.confusion()
     sums = marginals(matrix)
-    names = found.names
+    names = predictions.names
     return {
         "confusion": {
             truth: dict(zip(names, row, strict=True)) for truth, row in zip(names, matrix.tolist(), strict=True)
@@ -113,7 +105,7 @@ def _detail(found: Classes) -> dict[str, Any]:
             "precision": [name for name, total in zip(names, sums.predicted, strict=True) if total == 0],
             "recall": [name for name, total in zip(names, sums.truth, strict=True) if total == 0],
         },
-        "n_excluded": found.n_excluded,
+        "n_excluded": predictions.n_excluded,
     }
 
 

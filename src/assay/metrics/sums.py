@@ -106,15 +106,11 @@ def count_sums(fields: Sequence[str], value: Callable[[FloatArray], FloatArray])
             undefined="in one of the runs it is undefined over the samples that both have",
         )
 
-    return PerSampleSums(fields=tuple(names), read=read, compare=compare, shown=_shown(value))
-
-
-def _shown(value: Callable[[FloatArray], FloatArray]) -> Callable[[tuple[float, ...]], float | None]:
     def shown(counts: tuple[float, ...]) -> float | None:
         number = float(value(np.array(counts)))
         return None if np.isnan(number) else number
 
-    return shown
+    return PerSampleSums(fields=tuple(names), read=read, compare=compare, shown=shown)
 
 
 def share(top: FloatArray, bottom: FloatArray) -> FloatArray:

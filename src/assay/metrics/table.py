@@ -57,14 +57,14 @@ class TableColumn:
         if self.codes is None:
             return self._floats()
         used = set(np.unique(self.codes).tolist())
-        there = [value for code, value in enumerate(self.distinct) if code in used]
-        texts = [value for value in there if isinstance(value, str)]
+        present = [value for code, value in enumerate(self.distinct) if code in used]
+        texts = [value for value in present if isinstance(value, str)]
         if texts:
             message = f'the field "{name}" holds text ("{min(texts)}"), but this metric needs numbers'
             problem = Problem(message=message, place=getattr(name, "place", None))
-            raise SpecError(problem) if len(texts) == len(there) else TextAmongNumbers(name, problem)
-        known = [math.nan if isinstance(value, str) else float(value) for value in self.distinct]
-        return np.array([*known, math.nan])[self.codes]
+            raise SpecError(problem) if len(texts) == len(present) else TextAmongNumbers(name, problem)
+        numbers = [math.nan if isinstance(value, str) else float(value) for value in self.distinct]
+        return np.array([*numbers, math.nan])[self.codes]
 
     def texts(self) -> tuple[IntArray, tuple[str, ...]]:
         """The values as codes into their distinct texts, sorted; -1 where missing.
@@ -81,7 +81,7 @@ class TableColumn:
         return renamed[codes], tuple(names)
 
     def take(self, mask: BoolArray) -> TableColumn:
-        """The same column with some of the rows."""
+        """This column with some of the rows."""
         if self.codes is None:
             return TableColumn(floats=self._floats()[mask])
         return TableColumn(codes=self.codes[mask], distinct=self.distinct)
@@ -130,6 +130,7 @@ class Table:
             place = np.zeros(min(CHUNK, self.n - start), dtype=np.int64)
             for part, size in zip(parts, sizes, strict=True):
                 assert part.codes is not None
+                # one number for a combination, in mixed radix; a missing value is code -1, so 1 is added
                 place = place * size + (part.codes[start : start + CHUNK] + 1)
             counted += np.bincount(place, minlength=len(counted))
         cells = np.flatnonzero(counted)
@@ -141,7 +142,7 @@ class Table:
         return Table(n=len(cells), columns=columns, ranges=self.ranges, seen=self.seen), counted[cells]
 
     def take(self, mask: BoolArray) -> Table:
-        """The same table with some of the rows."""
+        """This table with some of the rows."""
         return Table(
             n=int(mask.sum()),
             columns={name: column.take(mask) for name, column in self.columns.items()},
@@ -178,29 +179,31 @@ class _Coder:
         if len(kinds) == 1:
             self._codes.extend(map(self._by_type[kinds.pop()].__getitem__, values))
         else:
-            known = self._by_type
-            self._codes.extend(known[type(value)][value] for value in values)
+            codes = self._by_type
+            self._codes.extend(codes[type(value)][value] for value in values)
+        # codes save memory only while values repeat
         if self._only_numbers and len(self._distinct) > MOST_DISTINCT_NUMBERS:
             self._to_floats()
 
     def _learn(self, kind: type, fresh: set[Any]) -> None:
-        known = self._by_type.setdefault(kind, {})
+        codes = self._by_type.setdefault(kind, {})
         self._only_numbers = self._only_numbers and kind in _NUMBERS
-        for value in fresh - known.keys():
+        for value in fresh - codes.keys():
             if kind in _NUMBERS and math.isnan(_as_float(value)):
-                known[value] = MISSING
+                codes[value] = MISSING
             else:
-                known[value] = len(self._distinct)
+                codes[value] = len(self._distinct)
                 self._distinct.append(value)
 
     def _to_floats(self) -> None:
-        known = np.array([*map(float, self._distinct), math.nan])
-        self._floats = array("d", known[np.frombuffer(self._codes, dtype=np.int32)].tobytes())
+        numbers = np.array([*map(float, self._distinct), math.nan])
+        self._floats = array("d", numbers[np.frombuffer(self._codes, dtype=np.int32)].tobytes())
         self._codes, self._distinct, self._by_type = array("i"), [], {}
 
     def _back_to_codes(self) -> None:
         assert self._floats is not None
         values, self._floats, self._only_numbers = list(self._floats), None, False
+        # text came after many numbers: the column starts anew, and NaN is what stood for a missing value
         self.extend([None if math.isnan(value) else value for value in values])
 
     def build(self) -> TableColumn:
@@ -263,8 +266,8 @@ class TableBuilder:
         for name, column in self._columns.items():
             column.extend(_look_up(name, values, metadata))
         for source, coder in self._labels.items():
-            given = (labels or {}).get(source)
-            coder.extend([None] * len(values) if given is None else list(given))
+            column_labels = (labels or {}).get(source)
+            coder.extend([None] * len(values) if column_labels is None else list(column_labels))
         if clusters is not None and self._clusters is None:
             self._clusters = array("q", _alone(0, self._n))
         if self._clusters is not None:
@@ -293,15 +296,15 @@ def _unless_single(clusters: array[int] | None) -> IntArray | None:
     """The clusters, or None if each holds one row: most runs, and they need not carry them."""
     if clusters is None:
         return None
-    found = np.array(clusters, dtype=np.int64)
-    if bool(np.all(found[1:] > found[:-1])) or len(np.unique(found)) == len(found):
+    ids = np.array(clusters, dtype=np.int64)
+    if bool(np.all(ids[1:] > ids[:-1])) or len(np.unique(ids)) == len(ids):
         return None
-    return found
+    return ids
 
 
 def _look_up(name: str, values: Sequence[Row], metadata: Sequence[Row]) -> list[Any]:
-    found = [row.get(name) for row in values]
-    if None in found:
-        pairs = zip(found, metadata, strict=True)
-        found = [more.get(name) if value is None else value for value, more in pairs]
-    return found
+    cells = [row.get(name) for row in values]
+    if None in cells:
+        pairs = zip(cells, metadata, strict=True)
+        cells = [more.get(name) if value is None else value for value, more in pairs]
+    return cells

@@ -52,11 +52,11 @@ def weighted_average(settings: WeightedAverage, table: Table, context: Context) 
 
 
 def _unknown(label: str, settings: WeightedAverage) -> Problem:
-    near = difflib.get_close_matches(label, settings.weights, n=1)
+    suggestions = difflib.get_close_matches(label, settings.weights, n=1)
     return Problem(
         message=f'the label "{label}" of the field "{settings.field}" has no weight',
         place=settings.field.place,
-        suggestion=near[0] if near else None,
+        suggestion=suggestions[0] if suggestions else None,
     )
 
 

@@ -66,10 +66,10 @@ class Adapter:
 
     def body(self, request: Request, manner: EndpointQuirks) -> bytes:
         try:
-            made = render_value(self.process_input, _input_variables(request, self.model, manner))
+            body = render_value(self.process_input, _input_variables(request, self.model, manner))
         except TemplateFailure as error:
             raise CallError(Failure(stage="solve", kind="template", detail=str(error))) from None
-        return made.encode() if isinstance(made, str) else orjson.dumps(made)
+        return body.encode() if isinstance(body, str) else orjson.dumps(body)
 
     def reply(self, answer: Answer) -> Reply:
         text = answer.body.decode(errors="replace")
@@ -79,14 +79,16 @@ class Adapter:
         except TemplateFailure as error:
             raise self._unreadable(answer, error) from None
         if not 200 <= answer.status < 300:
-            own = document.get("error") if isinstance(document, Mapping) else None
-            raise status_error(answer, error_message({"error": own}, b"") if own else _said(answer))
+            error_field = document.get("error") if isinstance(document, Mapping) else None
+            raise status_error(
+                answer, error_message({"error": error_field}, b"") if error_field else _error_text(answer)
+            )
         return output_reply(document, answer, any_answer=self.any_answer)
 
     def _unreadable(self, answer: Answer, error: TemplateFailure) -> CallError:
         """A template that fails on an error or on half an answer says nothing about the template."""
         if not 200 <= answer.status < 300:
-            return status_error(answer, _said(answer))
+            return status_error(answer, _error_text(answer))
         if not _is_json(answer.body):
             return malformed(f"the answer is not valid JSON: {error}")
         return CallError(Failure(stage="solve", kind="template", detail=str(error)))
@@ -153,7 +155,7 @@ def _is_json(body: bytes) -> bool:
     return True
 
 
-def _said(answer: Answer) -> str:
+def _error_text(answer: Answer) -> str:
     return error_message(orjson.loads(answer.body) if _is_json(answer.body) else None, answer.body)
 
 

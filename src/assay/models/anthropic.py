@@ -44,8 +44,8 @@ class Anthropic:
 
 def request_body(request: Request, model: str | None, manner: EndpointQuirks) -> dict[str, Any]:
     """The request as the messages dialect wants it: system text apart, calls as blocks."""
-    given = {"messages": request.messages} if request.body is None else generic(request)
-    items = given.pop("messages", ())
+    extra = {"messages": request.messages} if request.body is None else generic(request)
+    items = extra.pop("messages", ())
     body: dict[str, Any] = {} if model is None else {"model": model}
     body["max_tokens"] = USUAL_LENGTH
     taken = parameters(request.sampling, manner)
@@ -61,7 +61,7 @@ def request_body(request: Request, model: str | None, manner: EndpointQuirks) ->
     system = [content_text(item.get("content")) for item in items if item.get("role") in ("system", "developer")]
     if system:
         body["system"] = "\n\n".join(system)
-    return {**body, **taken, "messages": _messages(items), **given}
+    return {**body, **taken, "messages": _messages(items), **extra}
 
 
 def _messages(items: Sequence[Item]) -> list[dict[str, Any]]:
@@ -70,15 +70,18 @@ def _messages(items: Sequence[Item]) -> list[dict[str, Any]]:
         kind = item.get("type", "message")
         if kind == "function_call":
             arguments = item.get("arguments")
-            given = orjson.loads(arguments) if isinstance(arguments, str) and arguments else arguments or {}
-            call = {"type": "tool_use", "id": item.get("call_id"), "name": item.get("name"), "input": given}
+            parsed = orjson.loads(arguments) if isinstance(arguments, str) and arguments else arguments or {}
+            call = {"type": "tool_use", "id": item.get("call_id"), "name": item.get("name"), "input": parsed}
             _add(messages, "assistant", [call])
         elif kind == "function_call_output":
             output = item.get("output")
             result = {"type": "tool_result", "tool_use_id": item.get("call_id"), "content": output}
             _add(messages, "user", [result])
         elif item.get("role") not in ("system", "developer") and item.get("content") is not None:
-            messages.append({"role": item.get("role"), "content": _content(item["content"])})
+            content = item["content"]
+            if isinstance(content, list | tuple):
+                content = [_part(part) for part in content]
+            messages.append({"role": item.get("role"), "content": content})
     return messages
 
 
@@ -91,12 +94,6 @@ def _add(messages: list[dict[str, Any]], role: str, blocks: list[dict[str, Any]]
     if isinstance(before, str):
         before = [{"type": "text", "text": before}] if before else []
     messages[-1]["content"] = [*before, *blocks]
-
-
-def _content(content: Any) -> Any:
-    if not isinstance(content, list | tuple):
-        return content
-    return [_part(part) for part in content]
 
 
 def _part(part: Any) -> Any:

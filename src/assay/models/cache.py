@@ -26,13 +26,14 @@ class Remembered:
         content = canonical(request)
         key = call_key(self._prefix, content)
         while True:
-            known = self._memory.get(key)
-            if known is not None:
-                return known
+            reply = self._memory.get(key)
+            if reply is not None:
+                return reply
             running = self._running.get(key)
             if running is None:
                 return await self._pay(request, key, content)
             try:
+                # shielded: a twin that is stopped must not cancel the call that others wait for
                 return replace(await asyncio.shield(running), cached=True)
             except asyncio.CancelledError:
                 # when only the one that paid was stopped, the next in line pays
@@ -67,6 +68,7 @@ class Remembered:
             shared.set_result(reply)
             return reply
         finally:
+            # only now: until the reply is in the memory, twins have to find the call that is running
             del self._running[key]
 
 

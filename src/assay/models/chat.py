@@ -123,9 +123,9 @@ def _with_references(message: Mapping[str, Any], choice: Mapping[str, Any]) -> M
 
 def reply_items(message: Mapping[str, Any]) -> tuple[Item, ...]:
     """An assistant message as items of a conversation, its tool calls as items of their own."""
-    kept = {name: value for name, value in message.items() if name not in ("tool_calls", "refusal") or value}
-    calls = kept.pop("tool_calls", None) or []
-    items: list[Item] = [{"type": "message", "role": "assistant", **kept}]
+    fields = {name: value for name, value in message.items() if name not in ("tool_calls", "refusal") or value}
+    calls = fields.pop("tool_calls", None) or []
+    items: list[Item] = [{"type": "message", "role": "assistant", **fields}]
     if not isinstance(calls, list):
         raise unusable("the tool calls are not a list")
     for call in calls:

@@ -92,11 +92,11 @@ def _require_provider(provider: str, name: str) -> None:
     try:
         preset_named(provider)
     except SpecError:
-        near = nearest(provider, (*PRESETS, *_OTHERS))
-        known = "" if near else f"; known: {', '.join((*PRESETS, *_OTHERS))}"
-        meant = None if near is None else f"{near}/{name}"
-        message = f'no provider is called "{provider}" in "{provider}/{name}"{known}'
-        raise SpecError(Problem(message=message, suggestion=meant)) from None
+        closest = nearest(provider, (*PRESETS, *_OTHERS))
+        choices = "" if closest else f"; known: {', '.join((*PRESETS, *_OTHERS))}"
+        suggestion = None if closest is None else f"{closest}/{name}"
+        message = f'no provider is called "{provider}" in "{provider}/{name}"{choices}'
+        raise SpecError(Problem(message=message, suggestion=suggestion)) from None
 
 
 def _by_key(key: str, root: Path, environment: Mapping[str, str], definitions: Definitions) -> Connection:

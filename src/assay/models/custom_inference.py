@@ -17,7 +17,7 @@ from assay.models.redact import redacted
 from assay.models.retry import RetryPolicy
 from assay.models.transport import Answer
 from assay.models.wire import read_answer
-from assay.sandbox.linux import Limits
+from assay.sandbox.linux import CodeLimits
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.program import CallFailed, Program, Result
 from assay.spec.code import Code
@@ -65,7 +65,7 @@ class CodeClient:
         if self._trusted is None:
             raise SpecError(f"{self.name} is Python code, which runs by permission only: `assay run --allow-code`")
         if self._sandbox is None:
-            self._sandbox = Sandbox(limits=Limits(call_s=self._timeout_s), trusted=self._trusted)
+            self._sandbox = Sandbox(limits=CodeLimits(call_s=self._timeout_s), trusted=self._trusted)
         return self._sandbox
 
     def _answer(self, result: Result, latency_s: float) -> Answer:
@@ -106,12 +106,12 @@ def _is_object(text: str) -> bool:
     return isinstance(document, dict) and bool({"choices", "items", "error"} & document.keys())
 
 
-def identity_of(config: CustomInference, adapter: str, written: Mapping[str, Any]) -> dict[str, Any]:
+def identity_of(config: CustomInference, adapter: str, variables: Mapping[str, Any]) -> dict[str, Any]:
     """What decides replies: the code, the adapter, and the environment as the file has it, values as digests."""
     return {
         "provider": "custom_inference",
         "code": hashlib.sha256(str(config.run_inference_snippet).encode()).hexdigest(),
         "model": config.model_key,
         "adapter": adapter,
-        "environment": {name: hashlib.sha256(str(text).encode()).hexdigest()[:16] for name, text in written.items()},
+        "environment": {name: hashlib.sha256(str(text).encode()).hexdigest()[:16] for name, text in variables.items()},
     }

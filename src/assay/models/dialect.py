@@ -48,12 +48,12 @@ class Dialect(Protocol):
 
 def parameters(sampling: Sampling, manner: EndpointQuirks) -> dict[str, Any]:
     """The sampling parameters that are set and taken, by their names in `Sampling`."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name in PARAMETERS:
         value = getattr(sampling, name)
         if value is not None and name not in manner.without:
-            found[name] = value
-    return found
+            values[name] = value
+    return values
 
 
 def generic(request: Request) -> dict[str, Any]:

@@ -33,14 +33,14 @@ def _on_new_loop(work: Coroutine[Any, Any, Result]) -> Result:
         factory = None
     # what is loaded by now stays: the collector need not look at it again and again. Thousands of replies a second
     # live for a moment only, so it may come by less often than its defaults make it (a tenth of the CPU otherwise)
-    usual = gc.get_threshold()
+    thresholds = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
     try:
         with asyncio.Runner(loop_factory=factory) as runner:
             return runner.run(work)
     finally:
-        gc.set_threshold(*usual)
+        gc.set_threshold(*thresholds)
         gc.unfreeze()
 
 

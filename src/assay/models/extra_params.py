@@ -29,20 +29,20 @@ class Extras:
         >>> Extras(headers={"x-api-key": "sk-1"}).identity
         {'headers': {'x-api-key': ''}}
         """
-        made: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
         if self.headers:
-            made["headers"] = {
+            parts["headers"] = {
                 name: "" if names_a_secret(name) else _digest(value.encode())
                 for name, value in sorted(self.headers.items())
             }
         if self.params:
-            made["params"] = _digest(orjson.dumps(self.params, option=orjson.OPT_SORT_KEYS))
-        return made
+            parts["params"] = _digest(orjson.dumps(self.params, option=orjson.OPT_SORT_KEYS))
+        return parts
 
-    def over(self, usual: Mapping[str, str]) -> dict[str, str]:
+    def over(self, defaults: Mapping[str, str]) -> dict[str, str]:
         """The usual headers with these in the place of those with the same name, in any case."""
-        own = {name.lower() for name in self.headers}
-        return {**{name: value for name, value in usual.items() if name.lower() not in own}, **self.headers}
+        overridden = {name.lower() for name in self.headers}
+        return {**{name: value for name, value in defaults.items() if name.lower() not in overridden}, **self.headers}
 
     def spoken(self, dialect: Dialect) -> Dialect:
         """The dialect with the extra fields in every body."""

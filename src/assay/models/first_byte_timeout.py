@@ -10,7 +10,7 @@ import asyncio
 import time
 
 
-class Patience:
+class FirstByteTimeout:
     """Cancels calls whose first byte has not come in time; they learn from `lost` that it was not their run's end."""
 
     def __init__(self, limit_s: float) -> None:
@@ -40,12 +40,14 @@ class Patience:
         task = asyncio.current_task()
         if ticket not in self._late or task is None:
             return False
+        # above 0 the run is being stopped as well, and that cancellation has to go on
         return task.uncancel() == 0
 
     def _look(self) -> None:
         self._timer = None
         for ticket, (deadline, task) in list(self._waiting.items()):
             left_s = deadline - time.monotonic()
+            # deadlines are in order: the first with time left is the next to run out
             if left_s > 0:
                 self._timer = asyncio.get_running_loop().call_later(left_s, self._look)
                 return

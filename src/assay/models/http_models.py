@@ -96,7 +96,7 @@ def connect_file(
 ) -> Connection:
     """The model of a model file."""
     file, config = loaded.file, loaded.config
-    given: dict[str, Any] = {
+    common: dict[str, Any] = {
         "name": file.key,
         "limits": Limits(
             concurrent=file.max_concurrent_requests or NO_LIMITS.concurrent,
@@ -109,14 +109,14 @@ def connect_file(
     }
     if isinstance(config, CustomConnection):
         spoken = _adapter(loaded, config, root, environment, definitions)
-        return Connection(**given, **_custom(loaded, config, spoken, environment))
+        return Connection(**common, **_custom(loaded, config, spoken, environment))
     if isinstance(config, CustomInference):
         spoken = _adapter(loaded, config, root, environment, definitions)
-        return Connection(**given, **_code(loaded, config, spoken))
+        return Connection(**common, **_code(loaded, config, spoken))
     if isinstance(config, ProviderConnection):
-        return Connection(**given, **_of_provider(loaded, config, environment))
+        return Connection(**common, **_of_provider(loaded, config, environment))
     client = Scripted(file.key, [Line(reply="")])
-    return Connection(**given, client=client, identity={"provider": "placeholder"}, prices=FREE)
+    return Connection(**common, client=client, identity={"provider": "placeholder"}, prices=FREE)
 
 
 def _of_provider(loaded: LoadedModel, config: ProviderConnection, environment: Mapping[str, str]) -> dict[str, Any]:
@@ -125,13 +125,15 @@ def _of_provider(loaded: LoadedModel, config: ProviderConnection, environment: M
     except SpecError as error:
         raise SpecError(problem_at(loaded, error, ("config", "provider_id"))) from None
     embeds = loaded.file.task == "embeddings"
-    made = connect_provider(config.provider_id, config.model_key, environment, _timeouts(loaded.file), embeds=embeds)
+    connection = connect_provider(
+        config.provider_id, config.model_key, environment, _timeouts(loaded.file), embeds=embeds
+    )
     return {
-        "client": made.client,
-        "identity": made.identity,
-        "prices": _prices(loaded.file) or made.prices,
-        "key_hint": made.key_hint,
-        "closing": made.closing,
+        "client": connection.client,
+        "identity": connection.identity,
+        "prices": _prices(loaded.file) or connection.prices,
+        "key_hint": connection.key_hint,
+        "closing": connection.closing,
     }
 
 
@@ -152,13 +154,13 @@ def _custom(
     plain_secrets = [value for name, value in loaded.plain_headers.items() if names_a_secret(name)]
     secrets = [*filter(None, (config.api_key,)), *hidden, *plain_secrets, *file.secrets.values(), *url_secrets(url)]
     provider = provider_at(url)
-    known = prices_for(provider, config.model_key) if provider and config.model_key else None
+    listed_prices = prices_for(provider, config.model_key) if provider and config.model_key else None
     return {
         "client": WireClient(
             file.key, dialect, transport, manner=EndpointQuirks(without=_untaken(dialect)), secrets=secrets
         ),
         "identity": _identity(loaded, config, source),
-        "prices": _prices(file) or known,
+        "prices": _prices(file) or listed_prices,
         "key_hint": _key_hint(loaded),
         "closing": transport.close,
     }
@@ -168,12 +170,12 @@ def _code(loaded: LoadedModel, config: CustomInference, spoken: tuple[Dialect, s
     from assay.models.custom_inference import RETRIES, CodeClient, identity_of
 
     dialect, source = spoken
-    written = loaded.document.data["config"].get("environment") or {}
-    hidden = [config.environment[name] for name, text in written.items() if text != config.environment[name]]
+    file_variables = loaded.document.data["config"].get("environment") or {}
+    hidden = [config.environment[name] for name, text in file_variables.items() if text != config.environment[name]]
     named = [value for name, value in config.environment.items() if names_a_secret(name)]
     secrets = [*hidden, *named, *loaded.file.secrets.values()]
     client = CodeClient(loaded.file.key, config, dialect, secrets=secrets)
-    identity = identity_of(config, source, written)
+    identity = identity_of(config, source, file_variables)
     return {
         "client": client,
         "identity": identity,
@@ -202,25 +204,28 @@ def _adapter(
 
 def _headers(config: CustomConnection, dialect: Dialect) -> dict[str, str]:
     """The key as the dialect wants it, then the headers of the file, which win."""
-    usual: dict[str, str] = {}
+    defaults: dict[str, str] = {}
     if isinstance(dialect, Anthropic):
-        usual = {**ANTHROPIC_HEADERS, **({"x-api-key": config.api_key} if config.api_key else {})}
+        defaults = {**ANTHROPIC_HEADERS, **({"x-api-key": config.api_key} if config.api_key else {})}
     elif config.api_key:
-        usual = {"Authorization": f"Bearer {config.api_key}"}
-    own = {name.lower() for name in config.custom_headers}
-    return {**{name: value for name, value in usual.items() if name.lower() not in own}, **config.custom_headers}
+        defaults = {"Authorization": f"Bearer {config.api_key}"}
+    overridden = {name.lower() for name in config.custom_headers}
+    return {
+        **{name: value for name, value in defaults.items() if name.lower() not in overridden},
+        **config.custom_headers,
+    }
 
 
 def _identity(loaded: LoadedModel, config: CustomConnection, adapter: str) -> dict[str, Any]:
     """What decides replies. An address from a variable is kept by the variable's name and a digest of the rest."""
     url = str(config.url)
-    shown = public_url(url)
+    endpoint = public_url(url)
     if loaded.url is not None and variable_of(loaded.url) is not None:
-        shown = f"{loaded.url} {_digest(shown)}"
+        endpoint = f"{loaded.url} {_digest(endpoint)}"
     plain = {name: value for name, value in loaded.plain_headers.items() if not names_a_secret(name)}
     return {
         "provider": provider_at(url) or "custom",
-        "endpoint": shown,
+        "endpoint": endpoint,
         "model": config.model_key,
         "adapter": adapter,
         "headers": {name: _digest(plain[name]) if name in plain else "" for name in sorted(config.custom_headers)},
@@ -247,14 +252,14 @@ def _prices(file: ModelFile) -> Prices | None:
 
 
 def _timeouts(file: ModelFile) -> Timeouts:
-    given, usual = file.timeout, USUAL_TIMEOUTS
-    if given is None:
-        return usual
-    if isinstance(given, float | int):
-        return Timeouts(connect_s=min(usual.connect_s, given), first_byte_s=float(given), total_s=float(given))
-    total_s = given.total or usual.total_s
+    timeout, defaults = file.timeout, USUAL_TIMEOUTS
+    if timeout is None:
+        return defaults
+    if isinstance(timeout, float | int):
+        return Timeouts(connect_s=min(defaults.connect_s, timeout), first_byte_s=float(timeout), total_s=float(timeout))
+    total_s = timeout.total or defaults.total_s
     return Timeouts(
-        connect_s=given.connect or usual.connect_s,
-        first_byte_s=given.first_byte or min(usual.first_byte_s, total_s),
+        connect_s=timeout.connect or defaults.connect_s,
+        first_byte_s=timeout.first_byte or min(defaults.first_byte_s, total_s),
         total_s=total_s,
     )

@@ -57,6 +57,7 @@ class Pace:
         moment = self._clock()
         self._level = min(self._room, self._level + (moment - self._seen) * self._rate)
         self._seen = moment
+        # more than the bucket holds goes when it is full, and leaves a debt that later takers wait for
         wait_s = max(0.0, (min(amount, self._room) - self._level) / self._rate)
         self._level -= amount
         return wait_s
@@ -96,6 +97,7 @@ class Limited:
             guess = await self._keep_pace(request) if self._paced else 0.0
             reply = await self._client.ask(request)
         except CallError as error:
+            # 429 means too fast, so the pace drops; the rejections mean never, so the gate may close
             if error.status == 429:
                 self._halve()
             elif error.status in REJECTED:
@@ -115,21 +117,19 @@ class Limited:
             wait_s = self._requests.take(1)
         if self._tokens is not None:
             guess = estimate_tokens(request)
+            # one sleep for both limits: two in a row would wait longer than either asks for
             wait_s = max(wait_s, self._tokens.take(guess))
         if wait_s > 0:
             try:
                 await asyncio.sleep(wait_s)
             except asyncio.CancelledError:
-                self._give_back(guess)
+                # a call that was never made used nothing
+                if self._requests is not None:
+                    self._requests.give_back(1)
+                if self._tokens is not None:
+                    self._tokens.give_back(guess)
                 raise
         return guess
-
-    def _give_back(self, guess: float) -> None:
-        """A call that was never made used nothing."""
-        if self._requests is not None:
-            self._requests.give_back(1)
-        if self._tokens is not None:
-            self._tokens.give_back(guess)
 
     def _count_rejection(self, error: CallError) -> None:
         """Where all calls are refused nobody else needs to find out: who waits, or comes later, is told the same."""
@@ -146,6 +146,7 @@ class Limited:
     async def _enter(self) -> None:
         if self._closed is not None:
             raise _same(self._closed)
+        # nobody overtakes a call that already waits
         if self.in_flight < self._allowed and not self._waiting:
             self.in_flight += 1
             return
@@ -155,6 +156,7 @@ class Limited:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
+                # the turn was granted as the call was cancelled: pass it on, or its slot is lost for good
                 if turn.exception() is None:
                     self._leave()
             else:
@@ -165,9 +167,7 @@ class Limited:
 
     def _leave(self) -> None:
         self.in_flight -= 1
-        self._admit()
-
-    def _admit(self) -> None:
+        # the limit may have been raised meanwhile: one that leaves can let in several
         while self._waiting and self.in_flight < self._allowed:
             turn = self._waiting.popleft()
             if not turn.done():
@@ -180,6 +180,7 @@ class Limited:
             return
         if not self._proven:
             self._proven = True
+            # one reply proves key, address and model: there is no more reason for caution
             self._allowed = self.full
         elif self._allowed < self.full:
             self._allowed += 1
@@ -188,11 +189,12 @@ class Limited:
         moment = time.monotonic()
         if moment - self._halved_at >= HALVE_EVERY_S and self._closed is None:
             self._halved_at = moment
+            # never 0: without a call in flight nothing could succeed and raise the limit again
             self._allowed = max(1, self._allowed // 2)
 
 
 def _same(error: CallError) -> CallError:
-    """The same refusal for another call."""
+    """A refusal repeated for another call."""
     return CallError(error.failure, status=error.status)
 
 

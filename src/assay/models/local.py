@@ -63,9 +63,9 @@ def models_folder(environment: Mapping[str, str] = os.environ) -> Path:
     >>> models_folder({"ASSAY_MODELS": "/models"}).as_posix()
     '/models'
     """
-    own = environment.get("ASSAY_MODELS")
-    if own:
-        return Path(own).expanduser()
+    folder = environment.get("ASSAY_MODELS")
+    if folder:
+        return Path(folder).expanduser()
     cache = environment.get("XDG_CACHE_HOME")
     return (Path(cache) if cache else Path.home() / ".cache") / "assay" / "models"
 
@@ -117,8 +117,8 @@ def _own_file(name: str, root: Path) -> tuple[Path, str]:
     """A GGUF file where the user stands, else in the project folder."""
     if not name.lower().endswith(".gguf"):
         message = f'no local model is called "{name}"; there is {", ".join(PULLABLE)}, or any local/PATH.gguf'
-        near = nearest(name, PULLABLE)
-        raise SpecError(Problem(message=message, suggestion=near and f"local/{near}"))
+        suggestion = nearest(name, PULLABLE)
+        raise SpecError(Problem(message=message, suggestion=suggestion and f"local/{suggestion}"))
     here = Path(name).expanduser()
     path = here if here.is_file() else root / here
     try:
@@ -132,10 +132,10 @@ def _own_file(name: str, root: Path) -> tuple[Path, str]:
 
 def _threads(environment: Mapping[str, str]) -> int:
     """One, unless ASSAY_LOCAL_THREADS says more: on a busy machine threads that wait for each other stall."""
-    written = environment.get("ASSAY_LOCAL_THREADS") or "1"
-    if not written.isdigit() or not 1 <= int(written) <= 512:
-        raise SpecError(f'ASSAY_LOCAL_THREADS: expected a number of threads, got "{written}"')
-    return int(written)
+    text = environment.get("ASSAY_LOCAL_THREADS") or "1"
+    if not text.isdigit() or not 1 <= int(text) <= 512:
+        raise SpecError(f'ASSAY_LOCAL_THREADS: expected a number of threads, got "{text}"')
+    return int(text)
 
 
 class Local:
@@ -186,21 +186,21 @@ def _loaded(path: Path, threads: int) -> Any:
         import xllamacpp
     except ImportError as error:
         raise ModelRejected(f"llama.cpp cannot run on this machine: {error}") from error
-    wanted = xllamacpp.CommonParams()
-    wanted.model.path = str(path)
-    wanted.cpuparams.n_threads = wanted.cpuparams_batch.n_threads = threads
-    wanted.n_ctx = CONTEXT_TOKENS
-    wanted.n_parallel = 1
-    wanted.n_batch = wanted.n_ubatch = _PIECE_TOKENS
-    wanted.n_predict = DEFAULTS.max_tokens
-    wanted.sampling.temp = DEFAULTS.temperature
-    wanted.cache_ram_mib = 0
-    wanted.warmup = False
-    wanted.verbosity = -1
+    params = xllamacpp.CommonParams()
+    params.model.path = str(path)
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.n_ctx = CONTEXT_TOKENS
+    params.n_parallel = 1
+    params.n_batch = params.n_ubatch = _PIECE_TOKENS
+    params.n_predict = DEFAULTS.max_tokens
+    params.sampling.temp = DEFAULTS.temperature
+    params.cache_ram_mib = 0
+    params.warmup = False
+    params.verbosity = -1
     # it also listens on a port of this machine: without this word nobody else gets an answer there
-    wanted.api_keys = [secrets.token_hex(32)]
+    params.api_keys = [secrets.token_hex(32)]
     try:
-        return xllamacpp.Server(wanted)
+        return xllamacpp.Server(params)
     except RuntimeError as error:
         raise ModelRejected(f"llama.cpp cannot load {path}: is it a whole GGUF of a language model?") from error
 

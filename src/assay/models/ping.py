@@ -43,10 +43,11 @@ def explained(error: CallError, connection: Connection) -> str:
     status = error.status
     model = connection.identity.get("model") or connection.name
     if status in (401, 403):
-        why = "the key is wrong" if status == 401 else "the key may not use this model"
-        return " ".join(filter(None, (f"{why} ({detail}).", connection.key_hint)))
+        reason = "the key is wrong" if status == 401 else "the key may not use this model"
+        return " ".join(filter(None, (f"{reason} ({detail}).", connection.key_hint)))
     if status == 404:
-        return f'nothing answers to the model name "{model}" or the address {_endpoint(connection)} ({detail})'
+        endpoint = connection.identity.get("endpoint", "")
+        return f'nothing answers to the model name "{model}" or the address {endpoint} ({detail})'
     if status == 429:
         return f"the key and address are right, but the rate limit or the quota is used up ({detail})"
     if status == 400:
@@ -56,7 +57,3 @@ def explained(error: CallError, connection: Connection) -> str:
     if error.failure.kind == "timeout":
         return f"{detail}; check the address and the network, or raise `timeout` in the model file"
     return detail
-
-
-def _endpoint(connection: Connection) -> str:
-    return str(connection.identity.get("endpoint", ""))

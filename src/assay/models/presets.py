@@ -61,13 +61,13 @@ SERVED_HERE = frozenset({"ollama", "vllm", "lmstudio", "scripted", "local"})
 
 def preset_named(provider: str) -> tuple[str, Preset]:
     """A provider by its name or a usual other spelling; a SpecError with the nearest name when there is none."""
-    written = provider.lower().replace("-", "_")
-    name = _ALIASES.get(written, written)
+    spelling = provider.lower().replace("-", "_")
+    name = _ALIASES.get(spelling, spelling)
     preset = PRESETS.get(name)
     if preset is None:
-        near = nearest(provider, PRESETS)
-        there = "" if near else f"; there is {listing(PRESETS)}"
-        raise SpecError(Problem(message=f'no provider is called "{provider}"{there}', suggestion=near))
+        suggestion = nearest(provider, PRESETS)
+        choices = "" if suggestion else f"; there is {listing(PRESETS)}"
+        raise SpecError(Problem(message=f'no provider is called "{provider}"{choices}', suggestion=suggestion))
     return name, preset
 
 
@@ -92,10 +92,10 @@ def keyless(environment: Mapping[str, str]) -> Environment:
 def address(provider: str, preset: Preset, model: str, environment: Mapping[str, str]) -> str:
     """The address that calls of a model are posted to; `<PROVIDER>_BASE_URL` beats the table."""
     variable = f"{provider.upper()}_BASE_URL"
-    given = environment.get(variable)
-    if provider == "azure" and not given:
+    base_url = environment.get(variable)
+    if provider == "azure" and not base_url:
         return _azure(model, environment)
-    base = (given or preset.base_url or "").rstrip("/")
+    base = (base_url or preset.base_url or "").rstrip("/")
     if not is_address(base):
         raise SpecError(f'the environment variable {variable} is no address: "{base}"')
     if preset.dialect == "anthropic":

@@ -58,11 +58,8 @@ def prices_for(provider: str, model: str) -> Prices | None:
     if provider in SERVED_HERE:
         return FREE
     table = _table().get(provider, {})
-    found = table.get(model) or table.get(_undated(model))
-    if found is None:
+    undated = re.sub(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$", "", model)
+    prices = table.get(model) or table.get(undated)
+    if prices is None:
         return None
-    return Prices(input_per_million=Decimal(found[0]), output_per_million=Decimal(found[1]))
-
-
-def _undated(model: str) -> str:
-    return re.sub(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$", "", model)
+    return Prices(input_per_million=Decimal(prices[0]), output_per_million=Decimal(prices[1]))

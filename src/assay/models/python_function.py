@@ -19,7 +19,7 @@ from assay.types import Failure, Reply, Request
 _PLAIN = EndpointQuirks()
 
 
-class Calling:
+class FunctionClient:
     """A client that calls a function with the messages and the parameters that are set."""
 
     def __init__(self, name: str, function: Callable[..., Any], notes: tuple[str, ...] = ()) -> None:
@@ -31,33 +31,33 @@ class Calling:
         )
 
     async def ask(self, request: Request) -> Reply:
-        given: dict[str, Any] = parameters(request.sampling, _PLAIN)
+        options: dict[str, Any] = parameters(request.sampling, _PLAIN)
         if request.schema is not None:
-            given["schema"] = request.schema
+            options["schema"] = request.schema
         messages = request.body if request.body is not None else [dict(item) for item in request.messages]
         started = time.monotonic()
         try:
             if self._is_async:
-                said = await self._function(messages, **given)
+                result = await self._function(messages, **options)
             else:
-                said = await asyncio.to_thread(self._function, messages, **given)
+                result = await asyncio.to_thread(self._function, messages, **options)
         except CallError:
             raise
         # the boundary to user code: whatever it raises is the failure of this sample
         except Exception as error:
             detail = f"{self.name} raised {type(error).__name__}: {error}"
             raise CallError(Failure(stage="solve", kind="code", detail=detail[:500])) from error
-        return self._reply(said, time.monotonic() - started)
+        return self._reply(result, time.monotonic() - started)
 
-    def _reply(self, said: Any, latency_s: float) -> Reply:
-        if isinstance(said, str) or said is None:
-            item = {"type": "message", "role": "assistant", "content": said}
-            return safe(Reply(text=said, items=(item,), finish_reason="stop", latency_s=latency_s))
-        if isinstance(said, Mapping):
-            document = said if "choices" in said else _completion(said)
+    def _reply(self, result: Any, latency_s: float) -> Reply:
+        if isinstance(result, str) or result is None:
+            item = {"type": "message", "role": "assistant", "content": result}
+            return safe(Reply(text=result, items=(item,), finish_reason="stop", latency_s=latency_s))
+        if isinstance(result, Mapping):
+            document = result if "choices" in result else _completion(result)
             # nobody bills for a function: no usage is no usage
             return replace(safe(reply_of(document, latency_s)), usage_missing=False)
-        detail = f"{self.name} returned {type(said).__name__}; expected text, a message or a chat completion"
+        detail = f"{self.name} returned {type(result).__name__}; expected text, a message or a chat completion"
         raise CallError(Failure(stage="solve", kind="code", detail=detail))
 
 
@@ -72,18 +72,15 @@ def _completion(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def connect_callable(function: Callable[..., Any]) -> Connection:
     """A function as a model; its source and everything it depends on decide the keys of its replies."""
-    name = _qualified_name(function)
-    known = callable_identity(function)
-    identity = {"provider": "callable", "model": name, "adapter": known.digest}
+    # an object with __call__ has no qualified name of its own: its class has
+    named = function if hasattr(function, "__qualname__") else type(function)
+    name = f"{named.__module__}.{named.__qualname__}"
+    source = callable_identity(function)
+    identity = {"provider": "callable", "model": name, "adapter": source.digest}
     notes: tuple[str, ...] = ()
-    if known.unknown is not None:
+    if source.unknown is not None:
         notes = (
-            f"replies of {name} are not reused by other processes: its answers may depend on {known.unknown}, which "
+            f"replies of {name} are not reused by other processes: its answers may depend on {source.unknown}, which "
             f'cannot be compared; set {VERSION} = "..." on it to say when they may be',
         )
-    return Connection(name=name, client=Calling(name, function, notes), identity=identity)
-
-
-def _qualified_name(function: Callable[..., Any]) -> str:
-    named = function if hasattr(function, "__qualname__") else type(function)
-    return f"{named.__module__}.{named.__qualname__}"
+    return Connection(name=name, client=FunctionClient(name, function, notes), identity=identity)

@@ -66,5 +66,5 @@ def url_secrets(url: str) -> list[str]:
         parts = urlsplit(url)
     except ValueError:
         return [url]
-    found = [value for name, value in parse_qsl(parts.query) if names_a_secret(name)]
-    return [*found, *filter(None, (parts.password,))]
+    values = [value for name, value in parse_qsl(parts.query) if names_a_secret(name)]
+    return [*values, *filter(None, (parts.password,))]

@@ -42,7 +42,7 @@ class Responses:
 
 def request_body(request: Request, model: str | None, manner: EndpointQuirks) -> dict[str, Any]:
     """The request as the responses dialect wants it; nothing is kept on the server."""
-    given = {"messages": request.messages} if request.body is None else generic(request)
+    extra = {"messages": request.messages} if request.body is None else generic(request)
     body: dict[str, Any] = {} if model is None else {"model": model}
     body["store"] = False
     taken = parameters(request.sampling, manner)
@@ -51,16 +51,13 @@ def request_body(request: Request, model: str | None, manner: EndpointQuirks) ->
     if "reasoning_effort" in taken:
         taken["reasoning"] = {"effort": taken.pop("reasoning_effort")}
     if request.schema is not None and manner.schema != "text":
-        body["text"] = {"format": _format(request.schema, manner)}
-    if "messages" in given:
-        body["input"] = [_input(item) for item in given.pop("messages")]
-    return {**body, **taken, **given}
-
-
-def _format(schema: Mapping[str, Any], manner: EndpointQuirks) -> dict[str, Any]:
-    if manner.schema == "json_object":
-        return {"type": "json_object"}
-    return {"type": "json_schema", "name": "answer", "schema": schema, "strict": True}
+        form: dict[str, Any] = {"type": manner.schema}
+        if manner.schema != "json_object":
+            form = {"type": "json_schema", "name": "answer", "schema": request.schema, "strict": True}
+        body["text"] = {"format": form}
+    if "messages" in extra:
+        body["input"] = [_input(item) for item in extra.pop("messages")]
+    return {**body, **taken, **extra}
 
 
 def _input(item: Item) -> Item:
@@ -97,9 +94,9 @@ def read_reply(answer: Answer) -> Reply:
         raise unusable("an item of the output is not an object")
     usage = billed(document.get("usage"), ("input_tokens",), ("output_tokens",))
     details = document.get("incomplete_details")
-    why = details.get("reason") if isinstance(details, Mapping) else None
-    refusal = _joined(output, "refusal", "refusal") or None
-    if why == "content_filter":
+    reason = details.get("reason") if isinstance(details, Mapping) else None
+    refusal = "".join(str(part.get("refusal", "")) for part in _parts(output) if part.get("type") == "refusal") or None
+    if reason == "content_filter":
         refusal = refusal or "stopped by a content filter"
     items = output_items(output)
     calls = any(item.get("type") == "function_call" for item in items)
@@ -109,7 +106,7 @@ def read_reply(answer: Answer) -> Reply:
         items=items,
         usage=usage or Usage(),
         usage_missing=usage is None,
-        finish_reason=_CUT.get(why, why) if why else "tool_calls" if calls else "stop",
+        finish_reason=_CUT.get(reason, reason) if reason else "tool_calls" if calls else "stop",
         reasoning=_reasoning(output),
         logprobs=next((part["logprobs"] for part in _parts(output) if part.get("logprobs")), None),
         latency_s=answer.latency_s,
@@ -119,10 +116,6 @@ def read_reply(answer: Answer) -> Reply:
 def _parts(output: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     contents = [item.get("content") for item in output if item.get("type", "message") == "message"]
     return [part for content in contents if isinstance(content, list) for part in content if isinstance(part, Mapping)]
-
-
-def _joined(output: Sequence[Mapping[str, Any]], kind: str, field: str) -> str:
-    return "".join(str(part.get(field, "")) for part in _parts(output) if part.get("type") == kind)
 
 
 def _reasoning(output: Sequence[Mapping[str, Any]]) -> str | None:
@@ -140,8 +133,8 @@ def output_items(output: Sequence[Mapping[str, Any]]) -> tuple[Item, ...]:
         kind = item.get("type", "message")
         if kind == "message":
             content = item.get("content")
-            said = isinstance(content, str) or any(part.get("type") != "refusal" for part in _parts([item]))
-            items.append({"type": kind, "role": "assistant", "content": content_text(content) if said else None})
+            has_text = isinstance(content, str) or any(part.get("type") != "refusal" for part in _parts([item]))
+            items.append({"type": kind, "role": "assistant", "content": content_text(content) if has_text else None})
         elif kind == "function_call":
             items.append({name: value for name, value in item.items() if name not in ("id", "status")})
         elif kind == "reasoning" and item.get("encrypted_content"):

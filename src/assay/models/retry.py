@@ -72,6 +72,7 @@ class Retrying:
             except CallError as error:
                 self._stop_if_hopeless(error)
                 if not await self._wait_to_retry(error, attempt):
+                    # counted only here: a call that succeeds when it is tried again is no failure
                     self._count_failure(error)
                     raise
                 attempt += 1
@@ -127,7 +128,9 @@ class Retrying:
         if error.retry_after_s is not None:
             if error.retry_after_s > policy.longest_retry_after_s:
                 return False
+            # on top of the jitter: the server may have told many callers the same moment
             wait_s += error.retry_after_s
+        # asked last, so that a call which is not retried anyway uses nothing up
         if not self._budget.consume():
             return False
         reason = str(error.status) if error.status is not None else error.failure.kind

@@ -47,7 +47,10 @@ class Scripted:
     async def ask(self, request: Request) -> Reply:
         last = _last_text(request)
         line = (
-            next((each for each in self._matching if each.match is not None and each.match in last), None)
+            next(
+                (candidate for candidate in self._matching if candidate.match is not None and candidate.match in last),
+                None,
+            )
             or self._turn()
         )
         if line.error is not None:
@@ -101,36 +104,36 @@ def _lines(content: bytes, path: Path) -> list[Line]:
     return lines
 
 
-def _line(written: Any) -> Line:
-    if not isinstance(written, dict):
+def _line(fields: Any) -> Line:
+    if not isinstance(fields, dict):
         raise SpecError('expected an object such as {"reply": "A"}')
-    for name in written:
+    for name in fields:
         if name not in _FIELDS:
             message = f'unknown field "{name}"; a line has {", ".join(_FIELDS)}'
             raise SpecError(Problem(message=message, suggestion=nearest(name, _FIELDS)))
-    if ("reply" in written) == (written.get("error") is not None):
+    if ("reply" in fields) == (fields.get("error") is not None):
         raise SpecError('a line has either "reply" or "error"')
-    error, match, usage = written.get("error"), written.get("match"), written.get("usage")
+    error, match, usage = fields.get("error"), fields.get("match"), fields.get("usage")
     if match is not None and not isinstance(match, str):
         raise SpecError('"match" is the text to look for')
     if usage is not None and not isinstance(usage, Mapping):
         raise SpecError('"usage" is an object such as {"prompt_tokens": 10, "completion_tokens": 2}')
     return Line(
-        reply=_reply_text(written.get("reply")),
+        reply=_reply_text(fields.get("reply")),
         error=None if error is None else error if isinstance(error, str) else orjson.dumps(error).decode(),
         match=match,
         usage=None if usage is None else _usage(usage),
-        logprobs=_logprobs(written.get("logprobs")),
+        logprobs=_logprobs(fields.get("logprobs")),
     )
 
 
-def _logprobs(written: Any) -> Any:
+def _logprobs(tokens: Any) -> Any:
     """The log-probabilities of a reply; the same object wraps them that chat completions have."""
-    if written is None:
+    if tokens is None:
         return None
-    if not isinstance(written, list) or not all(isinstance(entry, Mapping) and "token" in entry for entry in written):
+    if not isinstance(tokens, list) or not all(isinstance(entry, Mapping) and "token" in entry for entry in tokens):
         raise SpecError('"logprobs" is a list of tokens such as {"token": "MET", "logprob": -0.1}')
-    return {"content": written}
+    return {"content": tokens}
 
 
 def _reply_text(reply: Any) -> str | None:

@@ -22,17 +22,17 @@ def tls_context(
     settings = settings or TlsSettings()
     here = folder or Path()
     ca_file = bundle if settings.ca_file is None else str(here / settings.ca_file)
-    wanted = settings.validation_context or ValidationContext()
+    validation = settings.validation_context or ValidationContext()
     try:
-        context = ssl.create_default_context(cafile=ca_file, cadata=wanted.certificate)
+        context = ssl.create_default_context(cafile=ca_file, cadata=validation.certificate)
         if settings.cert_file is not None:
             key_file = None if settings.key_file is None else here / settings.key_file
             context.load_cert_chain(here / settings.cert_file, key_file)
     except OSError as error:
-        trusted = None if wanted.certificate is None else "trusted_ca"
+        trusted = None if validation.certificate is None else "trusted_ca"
         files = ", ".join(filter(None, (trusted, ca_file, settings.cert_file, settings.key_file)))
         raise SpecError(f"the certificates in {files} cannot be used: {error.strerror or error}") from None
-    if not settings.verify or wanted.trust_chain_verification == "accept_untrusted":
+    if not settings.verify or validation.trust_chain_verification == "accept_untrusted":
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context

@@ -19,7 +19,7 @@ from yarl import URL
 
 from assay.errors import SpecError
 from assay.models.client import CallError
-from assay.models.first_byte_timeout import Patience
+from assay.models.first_byte_timeout import FirstByteTimeout
 from assay.models.redact import public_url
 from assay.text import clean
 from assay.types import Failure
@@ -87,21 +87,22 @@ class Transport:
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
-        self._shown = public_url(endpoint.url)
+        self._public_url = public_url(endpoint.url)
         self._session: aiohttp.ClientSession | None = None
         self._url: URL | None = None
         self._proxy: str | None = None
-        self._patience = Patience(endpoint.timeouts.first_byte_s)
+        self._first_byte = FirstByteTimeout(endpoint.timeouts.first_byte_s)
 
     def _open(self) -> aiohttp.ClientSession:
         timeouts = self._endpoint.timeouts
         try:
             self._url = URL(self._endpoint.url)
         except ValueError:
-            raise _lasting(f'"{self._shown}" is not a valid address') from None
+            raise _lasting(f'"{self._public_url}" is not a valid address') from None
         # looked up once: the library's own way reads the environment and ~/.netrc at every call
         self._proxy = environment_proxy(self._endpoint.url)
         return aiohttp.ClientSession(
+            # no limit here: a second queue below the limiter would hide calls that it counts as in flight
             connector=aiohttp.TCPConnector(limit=0, ssl=self._endpoint.tls or True, ttl_dns_cache=300),
             headers={
                 "Content-Type": "application/json",
@@ -111,6 +112,7 @@ class Transport:
             },
             # unpacked here, within a limit of size
             auto_decompress=False,
+            # no cookies: a reply must not depend on the calls before it
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=timeouts.total_s, sock_connect=timeouts.connect_s),
         )
@@ -122,10 +124,11 @@ class Transport:
             session = self._session = self._open()
         assert self._url is not None
         started = time.monotonic()
-        ticket = self._patience.begin()
+        ticket = self._first_byte.begin()
         try:
+            # a redirect is an error: following it could hand the key to another host
             async with session.post(self._url, data=body, proxy=self._proxy, allow_redirects=False) as response:
-                self._patience.end(ticket)
+                self._first_byte.end(ticket)
                 content = await self._body(response)
                 return Answer(
                     status=response.status,
@@ -134,7 +137,7 @@ class Transport:
                     latency_s=time.monotonic() - started,
                 )
         except asyncio.CancelledError as error:
-            if self._patience.lost(ticket):
+            if self._first_byte.lost(ticket):
                 raise self._too_late(None, time.monotonic() - started) from error
             raise
         except TimeoutError as error:
@@ -142,7 +145,7 @@ class Transport:
         except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
             raise self._unreachable(error) from error
         finally:
-            self._patience.end(ticket)
+            self._first_byte.end(ticket)
 
     async def _body(self, response: aiohttp.ClientResponse) -> bytes:
         """The whole body, unpacked; a CallError once it is larger than the endpoint may send."""
@@ -160,9 +163,9 @@ class Transport:
                     size += len(piece)
                     if size > most:
                         limit = f"{most >> 20} MB (`max_reply_mb` of its model file)"
-                        raise _unusable(f"the answer of {self._shown} is larger than {limit}")
+                        raise _unusable(f"the answer of {self._public_url} is larger than {limit}")
         except zlib.error as error:
-            raise _unusable(f"the answer of {self._shown} cannot be unpacked: {error}") from error
+            raise _unusable(f"the answer of {self._public_url} cannot be unpacked: {error}") from error
         finally:
             if size > most:
                 # the rest of the body must not be read to the end to use the connection again
@@ -170,26 +173,28 @@ class Transport:
         return b"".join(parts)
 
     def _too_late(self, error: TimeoutError | None, waited_s: float) -> CallError:
-        wanted = "connection" if isinstance(error, aiohttp.ConnectionTimeoutError) else "answer"
-        return _passing("timeout", f"no {wanted} from {self._shown} after {waited_s:.1f} s")
+        missing = "connection" if isinstance(error, aiohttp.ConnectionTimeoutError) else "answer"
+        return _passing("timeout", f"no {missing} from {self._public_url} after {waited_s:.1f} s")
 
     def _unreachable(self, error: Exception) -> CallError:
         """What stands between us and the endpoint, in words."""
         if isinstance(error, aiohttp.InvalidURL):
-            return _lasting(f'"{self._shown}" is not a valid address')
+            return _lasting(f'"{self._public_url}" is not a valid address')
         if isinstance(error, aiohttp.ClientConnectorDNSError):
-            return _passing("connection", f"no host is called {error.host} (for {self._shown})")
+            return _passing("connection", f"no host is called {error.host} (for {self._public_url})")
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
-            return _lasting(f"the TLS certificate of {self._shown} is not trusted: {_cause(error.certificate_error)}")
+            return _lasting(
+                f"the TLS certificate of {self._public_url} is not trusted: {_cause(error.certificate_error)}"
+            )
         if isinstance(error, aiohttp.ClientSSLError):
-            return _lasting(f"no TLS connection to {self._shown}: {_cause(error)}")
+            return _lasting(f"no TLS connection to {self._public_url}: {_cause(error)}")
         if isinstance(error, aiohttp.ClientConnectorError):
-            why = error.strerror if error.os_error.errno is None else os.strerror(error.os_error.errno)
-            return _passing("connection", f"no connection to {self._shown}: {why}")
-        return _passing("connection", f"the connection to {self._shown} broke: {_cause(error)}")
+            reason = error.strerror if error.os_error.errno is None else os.strerror(error.os_error.errno)
+            return _passing("connection", f"no connection to {self._public_url}: {reason}")
+        return _passing("connection", f"the connection to {self._public_url} broke: {_cause(error)}")
 
     async def close(self) -> None:
-        self._patience.close()
+        self._first_byte.close()
         if self._session is not None:
             await self._session.close()
             self._session = None
@@ -199,10 +204,10 @@ def environment_proxy(url: str) -> str | None:
     """The proxy that the environment wants for an address (HTTPS_PROXY, NO_PROXY, ...), if any."""
     parts = urlsplit(url)
     proxies = getproxies()
-    found = proxies.get(parts.scheme) or proxies.get("all")
-    if not found or proxy_bypass(parts.hostname or ""):
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(parts.hostname or ""):
         return None
-    return found if "://" in found else f"http://{found}"
+    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _unpacker(encoding: str) -> Callable[[bytes], Iterator[bytes]]:
@@ -262,12 +267,12 @@ def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
     try:
         if "retry-after-ms" in lowered:
             return max(0.0, float(lowered["retry-after-ms"]) / 1000)
-        given = lowered.get("retry-after")
-        if given is None:
+        wait = lowered.get("retry-after")
+        if wait is None:
             return None
         try:
-            return max(0.0, float(given))
+            return max(0.0, float(wait))
         except ValueError:
-            return max(0.0, parsedate_to_datetime(given).timestamp() - now)
+            return max(0.0, parsedate_to_datetime(wait).timestamp() - now)
     except (ValueError, TypeError):
         return None

@@ -52,6 +52,7 @@ class WireClient:
         if self._untold:
             self._tell(request)
         try:
+            # an endpoint usually names one parameter per refusal, so several rounds may be needed
             for _ in range(_MOST_TRIES):
                 manner = self._manner
                 answer = await self._transport.post(self._dialect.body(request, manner))
@@ -70,6 +71,7 @@ class WireClient:
 
     def _bends(self, answer: Answer, request: Request, manner: EndpointQuirks) -> bool:
         """Whether another try would be asked differently; learns from the refusal if nobody else did."""
+        # another call learned meanwhile what this one was refused for
         if self._manner is not manner:
             return True
         message = _message(answer)
@@ -114,13 +116,14 @@ def _bent(message: str, request: Request, manner: EndpointQuirks) -> tuple[Endpo
     if request.schema is not None and manner.schema != "text" and _ABOUT_SCHEMA.search(message):
         step = _NEXT_STEP[manner.schema]
         return replace(manner, schema=step), f"takes no {manner.schema}, so replies are asked for as {step}"
+    # the value is wrong, not the parameter: dropping it would change the task without a word
     if _ABOUT_RANGE.search(message):
         return manner, ""
     for name in PARAMETERS:
         sent = (manner.length_field, "max_output_tokens") if name == "max_tokens" else _SENT_AS.get(name, (name,))
         if getattr(sampling, name) is None or name in manner.without:
             continue
-        if any(_names(message, each) for each in sent):
+        if any(_names(message, field) for field in sent):
             return replace(manner, without=manner.without | {name}), f"rejects {name}, so it is left out"
     return manner, ""
 

@@ -29,7 +29,7 @@ def column_problems(
 
     When the rows are `answered` already, what the solver would read does not matter.
     """
-    there = list(dict.fromkeys(name for row in rows for name in row))
+    columns = list(dict.fromkeys(name for row in rows for name in row))
     sources = loaded.document.sources
     for text, of_solver in _texts(loaded):
         if has_placeholder(text) or (answered and of_solver):
@@ -41,17 +41,18 @@ def column_problems(
         yield from _unknown_names(text, loaded)
         # a postprocessor may give its rows any columns: what comes after it is known only then
         if rows and (of_solver or not _has_postprocessor(loaded)):
-            for name in _columns(text):
-                if name not in there and name != "sample_id":
-                    message = f'the dataset has no column "{name}"; it has {listing(there)}'
-                    yield problem_in(sources, message, text.place, nearest(name, there))
+            names = [use.name for use in columns_read(text)] if isinstance(text, Template) else [str(text)]
+            for name in names:
+                if name not in columns and name != "sample_id":
+                    message = f'the dataset has no column "{name}"; it has {listing(columns)}'
+                    yield problem_in(sources, message, text.place, nearest(name, columns))
 
 
 def action_column_problems(loaded: LoadedTask, rows: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
     """A problem for every rule of an action that reads a column which none of the rows has."""
     if not rows or _has_postprocessor(loaded):
         return
-    there = list(dict.fromkeys(name for row in rows for name in row))
+    columns = list(dict.fromkeys(name for row in rows for name in row))
     for i, action in enumerate(loaded.task.definition.actions):
         entries = action.filter if isinstance(action.filter, list) else [action.filter]
         for entry in entries:
@@ -62,12 +63,12 @@ def action_column_problems(loaded: LoadedTask, rows: Sequence[Mapping[str, Any]]
                 continue
             text = expression if "{{" in expression or "{%" in expression else f"{{{{ {expression} }}}}"
             for use in columns_read(text):
-                if use.name not in there and use.name != "sample_id":
+                if use.name not in columns and use.name != "sample_id":
                     message = (
-                        f'the action reads the column "{use.name}", which no sample has; there is {listing(there)}'
+                        f'the action reads the column "{use.name}", which no sample has; there is {listing(columns)}'
                     )
                     steps = ("definition", "actions", i, "filter")
-                    yield loaded.document.problem(message, steps, nearest(use.name, there))
+                    yield loaded.document.problem(message, steps, nearest(use.name, columns))
 
 
 _OFFERED = ("sample", "solver_output", "trace", "messages", "model_output", "model_outputs", "input_prompt")
@@ -79,17 +80,17 @@ def _unknown_names(text: Located, loaded: LoadedTask) -> Iterator[Problem]:
     if not isinstance(text, Template):
         return
     for name in sorted(names_read(text) - set(_IN_CONVERSATIONS)):
-        near = nearest(name, _IN_CONVERSATIONS)
-        hint = "" if near else "; columns are read as sample." + name
+        suggestion = nearest(name, _IN_CONVERSATIONS)
+        hint = "" if suggestion else "; columns are read as sample." + name
         message = f'templates know no "{name}"{hint}'
-        yield problem_in(loaded.document.sources, message, text.place, near)
+        yield problem_in(loaded.document.sources, message, text.place, suggestion)
 
 
 def answer_problems(loaded: LoadedTask) -> Iterator[Problem]:
     """A problem for every scorer that wants an answer in a task where nothing answers."""
     if loaded.solver is not None and isinstance(loaded.solver.settings, GroupedSingleTurnSolver):
-        why = "grouped_single_turn_solver gives several outputs"
-        yield from _no_reply_problems(loaded, why, "{{ (solver_output.output | fromjson)[0] }}")
+        reason = "grouped_single_turn_solver gives several outputs"
+        yield from _no_reply_problems(loaded, reason, "{{ (solver_output.output | fromjson)[0] }}")
     if loaded.solver is not None or loaded.task.definition.solver is not None:
         return
     for scorer in loaded.scorers:
@@ -103,13 +104,13 @@ def custom_output_problems(loaded: LoadedTask, model: str) -> Iterator[Problem]:
     return _no_reply_problems(loaded, f'the model "{model}" has task: custom', "{{ solver_output.output }}")
 
 
-def _no_reply_problems(loaded: LoadedTask, why: str, value: str) -> Iterator[Problem]:
+def _no_reply_problems(loaded: LoadedTask, reason: str, value: str) -> Iterator[Problem]:
     """A problem for every scorer of a chat reply, where there is none; a postprocessor may make one."""
     if _has_postprocessor(loaded):
         return
     for scorer in loaded.scorers:
         if scores_reply(scorer.settings):
-            message = f'{scorer.kind.name} scores a chat reply, but {why}: give `value`, such as "{value}"'
+            message = f'{scorer.kind.name} scores a chat reply, but {reason}: give `value`, such as "{value}"'
             yield problem_in(loaded.document.sources, message, scorer.place)
 
 
@@ -142,12 +143,6 @@ def absent_problems(loaded: LoadedTask) -> Iterator[Problem]:
     if loaded.task.definition.trials is not None and not live and not loaded.problems:
         message = "trials ask a model several times, but this task asks none: its answers are recorded"
         yield loaded.document.problem(message, ("definition", "trials"), key=True)
-
-
-def _columns(text: Located) -> list[str]:
-    if isinstance(text, Template):
-        return [use.name for use in columns_read(text)]
-    return [str(text)]
 
 
 def _has_postprocessor(loaded: LoadedTask) -> bool:

@@ -34,9 +34,9 @@ def stored_scorers(loaded: LoadedTask) -> tuple[StoredScorer, ...]:
 def _stored_scorer(scorer: LoadedScorer, node: Mapping[str, Any]) -> StoredScorer:
     kind, content = scorer.kind, scorer.settings.content()
     entries = node.get("metrics")
-    written = entries if isinstance(entries, list) else scorer.settings.default_metrics()
-    if len(written) != len(scorer.metrics):
-        written = [{} for _ in scorer.metrics]
+    metric_nodes = entries if isinstance(entries, list) else scorer.settings.default_metrics()
+    if len(metric_nodes) != len(scorer.metrics):
+        metric_nodes = [{} for _ in scorer.metrics]
     # as the file has them: validated settings may hold secrets that the file names by variable
     settings = {**defaults(kind.settings), **node}
     return StoredScorer(
@@ -53,7 +53,7 @@ def _stored_scorer(scorer: LoadedScorer, node: Mapping[str, Any]) -> StoredScore
                 settings={**defaults(metric.kind.settings), **entry},
                 code=_code(metric.kind),
             )
-            for metric, entry in zip(scorer.metrics, written, strict=True)
+            for metric, entry in zip(scorer.metrics, metric_nodes, strict=True)
         ),
         rubrics=() if content is None else (content,),
         content=scorer.settings.content_digest(),
@@ -113,7 +113,7 @@ def stored_models(connections: Mapping[str | None, Connection]) -> dict[str, Sto
     }
 
 
-def task_provenance(loaded: LoadedTask, **known: Any) -> Provenance:
+def task_provenance(loaded: LoadedTask, **sources: Any) -> Provenance:
     """Where a run of a task comes from: its file's text, the commit of its project, the packages that compute."""
     commit, dirty = _git_state(loaded.document.root)
     return provenance(
@@ -121,7 +121,7 @@ def task_provenance(loaded: LoadedTask, **known: Any) -> Provenance:
         git_commit=commit,
         git_dirty=dirty,
         task_text=_task_text(loaded),
-        **known,
+        **sources,
     )
 
 

@@ -59,10 +59,12 @@ def _indented(code: Code, place: Place, source: Source | None) -> Place:
     """The place in the file: a block in YAML stands further right than the code that is taken from it."""
     if source is None or code.place is None or place.line > len(source.lines):
         return place
-    written, lines = source.lines[place.line - 1], code.splitlines()
+    file_line, lines = source.lines[place.line - 1], code.splitlines()
     number = place.line - code.place.line
-    own = lines[number] if number < len(lines) else ""
-    return Place(place.file, place.line, place.column + max(written.find(own), 0)) if own.strip() else place
+    code_line = lines[number] if number < len(lines) else ""
+    return (
+        Place(place.file, place.line, place.column + max(file_line.find(code_line), 0)) if code_line.strip() else place
+    )
 
 
 def isolation_notes(loaded: LoadedTask) -> list[Problem]:
@@ -86,7 +88,7 @@ def require_permission(loaded: LoadedTask, options: CodeOptions, models: Iterabl
 
 
 def permit(codes: list[Code], options: CodeOptions) -> None:
-    """The same for snippets from anywhere."""
+    """Raise a SpecError unless these snippets may run."""
     if not codes or options.trust_code:
         return
     if not options.allow_code:
@@ -112,17 +114,14 @@ def permit_models(codes: list[Code], connections: Iterable[Connection], options:
 
 def _review(codes: list[Code]) -> str:
     places = "\n".join(
-        f"  {_where(code)}: {code.function}{' (may use the network)' if code.network else ''}" for code in codes
+        f"  {code.place or 'a snippet'}: {code.function}{' (may use the network)' if code.network else ''}"
+        for code in codes
     )
     return (
         f"Python code runs only by permission. Read it first:\n{places}\n"
         "then run again with --allow-code (or ASSAY_ALLOW_CODE=1): it runs in a sandbox, without files, "
         "without the environment"
     )
-
-
-def _where(code: Code) -> str:
-    return str(code.place) if code.place is not None else "a snippet"
 
 
 @contextmanager
@@ -132,10 +131,10 @@ def sandbox_for(codes: list[Code], options: CodeOptions) -> Iterator[Sandbox | N
         yield None
         return
     permit(codes, options)
-    from assay.sandbox.linux import Limits
+    from assay.sandbox.linux import CodeLimits
     from assay.sandbox.pool import Sandbox
 
-    with Sandbox(limits=Limits(call_s=options.code_timeout), trusted=options.trust_code) as sandbox:
+    with Sandbox(limits=CodeLimits(call_s=options.code_timeout), trusted=options.trust_code) as sandbox:
         yield sandbox
 
 

@@ -186,8 +186,8 @@ def _dataset(
 ) -> LoadedDataset | None:
     """Where the samples come from: the command line, several datasets side by side, a result, the task's own."""
     if options.dataset is not None:
-        given = load_dataset(options.dataset, registry, allow_outside=options.allow_outside)
-        return materialized(given, registry, results, make)
+        dataset = load_dataset(options.dataset, registry, allow_outside=options.allow_outside)
+        return materialized(dataset, registry, results, make)
     if loaded.datasets:
         parts = [(name, materialized(part, registry, results, make)) for name, part in loaded.datasets]
         ready = [(name, part) for name, part in parts if part is not None]
@@ -218,7 +218,7 @@ def prepare_loaded(
     make: Make | None = None,
     connections: Mapping[str | None, Connection] | None = None,
 ) -> Plan:
-    """The same for a task that is loaded; its models are looked up in `definitions` first.
+    """Everything a run of a loaded task needs; its models are looked up in `definitions` first.
 
     `connections` holds the models of a task whose judges are made in Python, by the keys that its settings name.
     """
@@ -226,7 +226,9 @@ def prepare_loaded(
     if problems:
         raise SpecError(problems)
     if loaded.evidence is not None:
-        dataset = _no_dataset(loaded, options)
+        if options.dataset is not None:
+            raise SpecError(f"--dataset {options.dataset}: a system task has no samples, so this would change nothing")
+        dataset = no_dataset(loaded)
     if dataset is None and (loaded.dataset is not None or loaded.datasets):
         raise NotGenerated("the dataset is not generated yet: `assay generate FILE` makes it, and so does `assay run`")
     if dataset is None:
@@ -269,32 +271,27 @@ def prepare_loaded(
     return Plan(loaded=loaded, dataset=dataset, options=options, connections=connections, spec=spec)
 
 
-def _no_dataset(loaded: LoadedTask, options: Options) -> LoadedDataset:
-    if options.dataset is not None:
-        raise SpecError(f"--dataset {options.dataset}: a system task has no samples, so this would change nothing")
-    return no_dataset(loaded)
-
-
 def _connections(loaded: LoadedTask, options: Options, definitions: Definitions) -> dict[str | None, Connection]:
     """The models that the task will ask, found and checked by name; no call is made."""
     solver = loaded.solver
-    wanted: dict[str | None, ModelReference] = {key: key for key in model_keys(loaded)}
+    references: dict[str | None, ModelReference] = {key: key for key in model_keys(loaded)}
     if solver is not None and solver.needs_model:
         if options.model is None:
             message = f"{solver.kind.name} asks a model: name it with --model, such as --model openai/gpt-5-mini"
             raise SpecError(problem_in(loaded.document.sources, message, solver.place))
-        wanted[None] = options.model
+        references[None] = options.model
     elif options.model is not None:
         raise SpecError(f"--model {options.model}: the task asks no model to answer, so this would change nothing")
-    if not wanted:
+    if not references:
         return {}
     from assay.models.connect import connect
     from assay.models.presets import keyless
 
     root, environment = loaded.document.root, loaded.document.environment
-    known = keyless(environment) if options.keyless else environment
-    made: dict[ModelReference, Connection] = {}
-    for reference in wanted.values():
-        if reference not in made:
-            made[reference] = connect(reference, root=root, environment=known, definitions=definitions)
-    return {key: made[reference] for key, reference in wanted.items()}
+    readable = keyless(environment) if options.keyless else environment
+    connections: dict[ModelReference, Connection] = {}
+    for reference in references.values():
+        # keys that name the same model share one connection
+        if reference not in connections:
+            connections[reference] = connect(reference, root=root, environment=readable, definitions=definitions)
+    return {key: connections[reference] for key, reference in references.items()}

@@ -71,9 +71,9 @@ class Recipe:
 
     def rows(self, registry: Registry) -> LoadedDataset:
         """The rows as a dataset."""
-        made = load_dataset(self.file, registry)
-        assert isinstance(made, LoadedDataset)
-        return replace(made, key=self.dataset.key, families=True)
+        dataset = load_dataset(self.file, registry)
+        assert isinstance(dataset, LoadedDataset)
+        return replace(dataset, key=self.dataset.key, families=True)
 
 
 def recipe(dataset: GeneratedDataset, registry: Registry, results: Results | None, make: Make | None) -> Recipe:
@@ -106,12 +106,12 @@ def materialized(
     """The dataset itself, or the rows of a generated one; None when they are not made and `make` is None."""
     if isinstance(dataset, LoadedDataset):
         return dataset
-    found = recipe(dataset, registry, results, make)
-    if not found.is_made:
+    dataset_recipe = recipe(dataset, registry, results, make)
+    if not dataset_recipe.is_made:
         if make is None:
             return None
-        make(found)
-    return found.rows(registry)
+        make(dataset_recipe)
+    return dataset_recipe.rows(registry)
 
 
 def _sources(
@@ -130,27 +130,30 @@ def _sources(
         keys = source.keys
     for i, key in enumerate(keys):
         steps = ("definition", "dataset", *(("keys", i) if len(keys) > 1 else ("key",)))
-        found = _found(dataset, key, registry, steps)
-        ready = materialized(found, registry, results, make)
+        source_dataset = _find_source(dataset, key, registry, steps)
+        ready = materialized(source_dataset, registry, results, make)
         if ready is None:
             message = f'the dataset "{key}" is not generated yet: `assay generate` makes it'
             raise SpecError(dataset.generator.document.problem(message, steps))
         yield key, ready
 
 
-def _found(
+def _find_source(
     dataset: GeneratedDataset, key: str, registry: Registry, steps: tuple[str | int, ...]
 ) -> LoadedDataset | GeneratedDataset:
     document = dataset.generator.document
     try:
-        found, problems, _ = find_dataset(key, dataset.root, registry, dataset.reading)
+        source_dataset, problems, _ = find_dataset(key, dataset.root, registry, dataset.reading)
     except SpecError as error:
         raise SpecError(
-            [each if each.place else document.problem(each.message, steps, each.suggestion) for each in error.problems]
+            [
+                problem if problem.place else document.problem(problem.message, steps, problem.suggestion)
+                for problem in error.problems
+            ]
         ) from None
-    if found is None or problems:
+    if source_dataset is None or problems:
         raise SpecError(problems)
-    return found
+    return source_dataset
 
 
 def _connections(dataset: GeneratedDataset) -> dict[str | None, Connection]:
@@ -167,18 +170,18 @@ def _connections(dataset: GeneratedDataset) -> dict[str | None, Connection]:
     }
 
 
-def source_rows(found: Recipe) -> Iterator[tuple[str, Row]]:
+def source_rows(recipe: Recipe) -> Iterator[tuple[str, Row]]:
     """The rows that synthesizers begin with, each with the id that its offspring is named by."""
-    source = found.dataset.generator.source
+    source = recipe.dataset.generator.source
     if isinstance(source, EmptyRows):
         yield from ((str(i), {}) for i in range(source.num_samples))
     elif isinstance(source, InlineRows):
         for batch in in_batches(source.samples, "inline samples"):
             yield from zip(batch.ids, batch.samples, strict=True)
     elif isinstance(source, DatasetSampleCombinations):
-        yield from _combinations(found, source.random_seed)
+        yield from _combinations(recipe, source.random_seed)
     else:
-        rows = _rows(found.sources[0][1], found.dataset.root)
+        rows = _rows(recipe.sources[0][1], recipe.dataset.root)
         yield from rows if not isinstance(source, DatasetSamples) else _shuffled(rows, source.random_seed)
 
 
@@ -196,12 +199,12 @@ def _shuffled(rows: Iterator[tuple[str, Row]], seed: int | None) -> Iterator[tup
     yield from every
 
 
-def _combinations(found: Recipe, seed: int | None) -> Iterator[tuple[str, Row]]:
+def _combinations(recipe: Recipe, seed: int | None) -> Iterator[tuple[str, Row]]:
     """A row of each dataset, their columns side by side, for every combination; the last dataset wins.
 
     The rows of the longest dataset come in turn, each with the next row of every other; then the others are moved on.
     """
-    tables = [list(_rows(source, found.dataset.root)) for _, source in found.sources]
+    tables = [list(_rows(source, recipe.dataset.root)) for _, source in recipe.sources]
     total = math.prod(len(table) for table in tables)
     numbers: Iterable[int] = range(total)
     if seed is not None:
@@ -230,16 +233,16 @@ def _places(lengths: Sequence[int], number: int) -> list[int]:
     return places
 
 
-def collision_notes(found: Recipe) -> list[Problem]:
+def collision_notes(recipe: Recipe) -> list[Problem]:
     """A note for the columns that several of the combined datasets have: the last one's values are kept."""
-    if not isinstance(found.dataset.generator.source, DatasetSampleCombinations):
+    if not isinstance(recipe.dataset.generator.source, DatasetSampleCombinations):
         return []
     owners: dict[str, list[str]] = {}
-    for key, source in found.sources:
-        for row in first_rows(source.kind, source.settings, source.folder, 1, root=found.dataset.root):
+    for key, source in recipe.sources:
+        for row in first_rows(source.kind, source.settings, source.folder, 1, root=recipe.dataset.root):
             for name in row:
                 owners.setdefault(name, []).append(key)
-    document = found.dataset.generator.document
+    document = recipe.dataset.generator.document
     return [
         document.problem(
             f'the column "{name}" is in {" and ".join(keys)}: the values of {keys[-1]} are kept',

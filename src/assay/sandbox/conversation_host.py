@@ -41,7 +41,7 @@ class _Held:
             self.result.set_exception(error)
 
 
-class Talk:
+class ConversationHost:
     """A worker that holds conversations, on the event loop of the run."""
 
     def __init__(self, worker: Channel, most_s: float) -> None:
@@ -144,9 +144,9 @@ class Talk:
         while True:
             await asyncio.sleep(TICK_S)
             running = STEP.unpack_from(self._worker.board)[0]
-            shown = self._held.get(running)
+            current = self._held.get(running)
             # the board is a hint that code can write: time that it lays at no door of ours counts for everyone
-            if shown is None or shown.asking:
+            if current is None or current.asking:
                 running = 0
             for number, held in list(self._held.items()):
                 if held.asking or running not in (0, number):
@@ -169,44 +169,45 @@ class Talk:
         running = STEP.unpack_from(self._worker.board)[0]
         self.end()
         held, self._held = self._held, {}
+        # with several held and none of them running nobody can be blamed: all begin again
         culprit = running if running in held else next(iter(held)) if len(held) == 1 else None
-        for number, each in held.items():
-            if number == culprit and not each.result.done():
-                each.result.set_result(CallFailed(detail))
+        for number, conversation in held.items():
+            if number == culprit and not conversation.result.done():
+                conversation.result.set_result(CallFailed(detail))
             else:
-                each.fail(_WorkerGone(detail, blamed=culprit is not None))
+                conversation.fail(_WorkerGone(detail, blamed=culprit is not None))
 
 
-class Alone:
+class IsolatedConversations:
     """Conversations that each have a process of their own."""
 
     def __init__(self, start: Callable[[], Coroutine[Any, Any, Channel | CallFailed]], *, most_s: float) -> None:
         self._start = start
         self._most_s = most_s
-        self._talks: set[Talk] = set()
+        self._hosts: set[ConversationHost] = set()
 
     async def converse(self, row: Any, answer: Answer) -> Result:
         """One conversation to its end, in a process that ends with it."""
         worker = await self._start()
         if isinstance(worker, CallFailed):
             return worker
-        talk = Talk(worker, self._most_s)
-        self._talks.add(talk)
+        host = ConversationHost(worker, self._most_s)
+        self._hosts.add(host)
         try:
-            return await talk.converse(row, answer)
+            return await host.converse(row, answer)
         finally:
-            self._talks.discard(talk)
-            if not talk.lost:
-                talk.end()
+            self._hosts.discard(host)
+            if not host.lost:
+                host.end()
 
     def end(self) -> None:
         """End every process."""
-        for talk in self._talks:
-            if not talk.lost:
-                talk.end()
+        for host in self._hosts:
+            if not host.lost:
+                host.end()
 
 
-class Talks:
+class ConversationHosts:
     """The workers of one program, a few at most; a conversation goes where the fewest are."""
 
     def __init__(
@@ -215,47 +216,47 @@ class Talks:
         self._start = start
         self._most_s = most_s
         self._width = width
-        self._talks: list[Talk] = []
-        self._leaving: list[Talk] = []
+        self._hosts: list[ConversationHost] = []
+        self._leaving: list[ConversationHost] = []
         self._starting = asyncio.Lock()
 
     async def converse(self, row: Any, answer: Answer) -> Result:
         """One conversation to its end, begun again where another one took its worker down."""
         lost = 0
         while True:
-            talk = await self._free()
-            if isinstance(talk, CallFailed):
-                return talk
+            host = await self._free()
+            if isinstance(host, CallFailed):
+                return host
             try:
-                return await talk.converse(row, answer)
+                return await host.converse(row, answer)
             except _WorkerGone as gone:
                 lost += not gone.blamed
                 if lost == MOST_RESTARTS:
                     return CallFailed(f"{gone}\n  (its process was lost {lost} times)")
 
-    async def _free(self) -> Talk | CallFailed:
+    async def _free(self) -> ConversationHost | CallFailed:
         """The worker with the fewest conversations; another is started while all have some and there is room."""
         self._forget()
-        least = min(self._talks, key=lambda talk: talk.load, default=None)
-        if least is not None and (least.load == 0 or len(self._talks) >= self._width or self._starting.locked()):
+        least = min(self._hosts, key=lambda host: host.load, default=None)
+        if least is not None and (least.load == 0 or len(self._hosts) >= self._width or self._starting.locked()):
             return least
         async with self._starting:
             self._forget()
-            if len(self._talks) >= self._width:
-                return min(self._talks, key=lambda talk: talk.load)
+            if len(self._hosts) >= self._width:
+                return min(self._hosts, key=lambda host: host.load)
             worker = await self._start()
             if isinstance(worker, CallFailed):
                 return worker
-            self._talks.append(Talk(worker, self._most_s))
-            return self._talks[-1]
+            self._hosts.append(ConversationHost(worker, self._most_s))
+            return self._hosts[-1]
 
     def _forget(self) -> None:
         """No more conversations for workers that are lost or about to go."""
-        self._leaving = [talk for talk in (*self._leaving, *self._talks) if talk.tainted and not talk.lost]
-        self._talks = [talk for talk in self._talks if not talk.lost and not talk.tainted]
+        self._leaving = [host for host in (*self._leaving, *self._hosts) if host.tainted and not host.lost]
+        self._hosts = [host for host in self._hosts if not host.lost and not host.tainted]
 
     def end(self) -> None:
         """End every worker."""
-        for talk in (*self._talks, *self._leaving):
-            if not talk.lost:
-                talk.end()
+        for host in (*self._hosts, *self._leaving):
+            if not host.lost:
+                host.end()

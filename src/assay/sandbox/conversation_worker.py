@@ -20,7 +20,7 @@ from typing import Any
 
 from assay.sandbox.frames import HEAD_BYTES, length_in, write_message
 from assay.sandbox.shims import ModelResponse, RawSample, SolverOutput, SolverTrace, item
-from assay.sandbox.snippet import Printed, Snippet, encode, encoded, told
+from assay.sandbox.snippet import LoadedSnippet, Printed, encode, encoded, told
 
 STEP = struct.Struct("<iI")
 """What the board shows: the conversation whose code is running (0 for none), and a count of steps."""
@@ -54,7 +54,7 @@ class Model:
         """The model's answer to a conversation: message objects, mappings, or the text of a user."""
         if isinstance(items, SolverTrace):
             items = items.items
-        items = [item(each) for each in ([items] if isinstance(items, str | dict) else items)]
+        items = [item(entry) for entry in ([items] if isinstance(items, str | dict) else items)]
         talk = self._conversation
         talk.asked += 1
         number = talk.asked
@@ -74,19 +74,19 @@ class Stepped(Coroutine[Any, Any, Any]):
         self._number = number
         self._board = board
 
-    def _stepping(self, step: Any, *given: Any) -> Any:
+    def _stepping(self, step: Any, *arguments: Any) -> Any:
         count = STEP.unpack_from(self._board)[1]
         STEP.pack_into(self._board, 0, self._number, (count + 1) & 0xFFFFFFFF)
         try:
-            return step(*given)
+            return step(*arguments)
         finally:
             STEP.pack_into(self._board, 0, 0, (count + 1) & 0xFFFFFFFF)
 
     def send(self, value: Any) -> Any:
         return self._stepping(self._inner.send, value)
 
-    def throw(self, *given: Any) -> Any:
-        return self._stepping(self._inner.throw, *given)
+    def throw(self, *arguments: Any) -> Any:
+        return self._stepping(self._inner.throw, *arguments)
 
     def close(self) -> None:
         self._inner.close()
@@ -109,14 +109,14 @@ class Routed(io.TextIOBase):
         return True
 
 
-def converse(snippet: Snippet, board: Any, incoming: int, outgoing: int) -> None:
+def converse(snippet: LoadedSnippet, board: Any, incoming: int, outgoing: int) -> None:
     """Hold conversations until the pipe is closed."""
     sys.stdout = sys.stderr = Routed(Printed())
     asyncio.run(_Talks(snippet, board, incoming, outgoing).run())
 
 
 class _Talks:
-    def __init__(self, snippet: Snippet, board: Any, incoming: int, outgoing: int) -> None:
+    def __init__(self, snippet: LoadedSnippet, board: Any, incoming: int, outgoing: int) -> None:
         self._snippet = snippet
         self._board = board
         self._incoming = incoming
@@ -182,24 +182,24 @@ class _Talks:
 
     async def _hold(self, talk: Conversation, row: Any) -> None:
         try:
-            made = await (self._inferred(row) if self._snippet.shape == "inference" else self._solved(talk, row))
-            said = told(talk.printed, result=encoded(made, talk.printed))
+            outcome = await (self._inferred(row) if self._snippet.shape == "inference" else self._solved(talk, row))
+            message = told(talk.printed, result=encoded(outcome, talk.printed))
         except asyncio.CancelledError:
             if talk.number not in self._held:
                 raise
-            said = told(talk.printed, error="the conversation cancelled itself")
+            message = told(talk.printed, error="the conversation cancelled itself")
         # the boundary between the user's code and ours: all that it raises is a failure of its sample
         except BaseException as error:
-            said = told(talk.printed, error=self._snippet.described(error))
+            message = told(talk.printed, error=self._snippet.described(error))
         self._held.pop(talk.number, None)
-        write_message(self._outgoing, f'{{"end":{talk.number},"result":{said}}}'.encode())
+        write_message(self._outgoing, f'{{"end":{talk.number},"result":{message}}}'.encode())
 
     async def _solved(self, talk: Conversation, row: Any) -> Any:
         """Let the function lead a conversation."""
         sample, _ = self._snippet.arguments(row)
         trace = SolverTrace()
-        given = await self._snippet.call(sample, Model(talk, self._outgoing), trace)
-        return _outcome(given, trace, talk)
+        returned = await self._snippet.call(sample, Model(talk, self._outgoing), trace)
+        return _outcome(returned, trace, talk)
 
     async def _inferred(self, row: Any) -> Any:
         """Let the function answer; one that is no coroutine waits in a thread of its own."""
@@ -212,22 +212,22 @@ class _Talks:
         return await asyncio.get_running_loop().run_in_executor(self._threads, run)
 
 
-def _outcome(given: Any, trace: SolverTrace, talk: Conversation) -> dict[str, Any]:
+def _outcome(returned: Any, trace: SolverTrace, talk: Conversation) -> dict[str, Any]:
     """What a solver made: the answer if it names one, and the conversation it kept, or else its last question."""
     output = None
-    if isinstance(given, SolverTrace):
-        trace = given
-    elif isinstance(given, SolverOutput):
-        output = None if given.output is None else str(given.output)
-        trace = given.trace if given.has_trace else trace
-    elif isinstance(given, ModelResponse):
-        output = given.text
-    elif isinstance(given, str):
-        output = str(given)
-    elif isinstance(given, dict) and given.keys() <= {"output", "trace"}:
-        return _outcome(SolverOutput(given.get("output"), given.get("trace")), trace, talk)
-    elif given is not None:
+    if isinstance(returned, SolverTrace):
+        trace = returned
+    elif isinstance(returned, SolverOutput):
+        output = None if returned.output is None else str(returned.output)
+        trace = returned.trace if returned.has_trace else trace
+    elif isinstance(returned, ModelResponse):
+        output = returned.text
+    elif isinstance(returned, str):
+        output = str(returned)
+    elif isinstance(returned, dict) and returned.keys() <= {"output", "trace"}:
+        return _outcome(SolverOutput(returned.get("output"), returned.get("trace")), trace, talk)
+    elif returned is not None:
         raise TypeError(
-            f"run_solver gave a value of type {type(given).__name__}: expected text, SolverOutput or nothing"
+            f"run_solver gave a value of type {type(returned).__name__}: expected text, SolverOutput or nothing"
         )
     return {"output": output, "trace": trace.items or talk.last}

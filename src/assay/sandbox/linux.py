@@ -13,7 +13,6 @@ import site
 import struct
 import sys
 import sysconfig
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -62,7 +61,7 @@ class ConfinementError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class CodeLimits:
     """What code may use: memory of its process, seconds of CPU in the life of a process, seconds a call."""
 
     memory_bytes: int = 2 << 30
@@ -86,7 +85,7 @@ def unsupported() -> str | None:
     return None
 
 
-def confine(limits: Limits, *, network: bool, parent: int, forks: bool = False) -> None:
+def confine(limits: CodeLimits, *, network: bool, parent: int, forks: bool = False) -> None:
     """Give up all that code does not need, for good; a ConfinementError where that is not possible.
 
     With `forks` the process keeps the right to fork, which its children give up in `confine_child`.
@@ -99,11 +98,15 @@ def confine(limits: Limits, *, network: bool, parent: int, forks: bool = False) 
     _drop_capabilities()
     _prctl(_PR_SET_DUMPABLE, 0)
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    # a parent that died before the line above would never send its signal
     if os.getppid() != parent:
         raise ConfinementError("the process that wanted the code has gone")
+    # the kernel lets an unprivileged process restrict itself only after this
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     _restrict_files(version, network=network)
-    _install(_filter(network=network, pid=os.getpid(), version=version, forks=forks))
+    # before Landlock could stop truncation, the filter has to refuse every opening for writing
+    may_write = version >= _KNOWS_TRUNCATION
+    _install(filter_program(platform.machine(), pid=os.getpid(), network=network, may_write=may_write, forks=forks))
 
 
 def confine_child(*, server: int) -> None:
@@ -120,7 +123,7 @@ def child_filter() -> bytes:
     return child_program(platform.machine())
 
 
-def bound(limits: Limits, *, file_bytes: int | None = None) -> None:
+def bound(limits: CodeLimits, *, file_bytes: int | None = None) -> None:
     """The limits that any process can set itself; they hold for trusted code as well."""
     # not every system has it, and this file is loaded to say so
     import resource
@@ -142,10 +145,10 @@ def bound(limits: Limits, *, file_bytes: int | None = None) -> None:
 def readable(*, network: bool) -> list[str]:
     """What code may read: the interpreter, installed packages, system libraries."""
     paths = sysconfig.get_paths()
-    own = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    packages = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     libraries = [os.path.join(prefix, "lib") for prefix in (sys.base_prefix, sys.base_exec_prefix)]  # noqa: PTH118
-    wanted = [*own, *site.getsitepackages(), *libraries, *_SYSTEM, *_FILES, *(_FOR_NETWORK if network else ())]
-    return list(dict.fromkeys(wanted))
+    paths_read = [*packages, *site.getsitepackages(), *libraries, *_SYSTEM, *_FILES, *(_FOR_NETWORK if network else ())]
+    return list(dict.fromkeys(paths_read))
 
 
 @lru_cache(maxsize=1)
@@ -166,13 +169,13 @@ def _landlock_version() -> int:
     return _call("landlock_create_ruleset", None, 0, _LANDLOCK_VERSION)
 
 
-def _expect(done: bool, what: str) -> None:
+def _expect(done: bool, operation: str) -> None:
     if not done:
-        raise ConfinementError(f"{what}: {os.strerror(ctypes.get_errno())}")
+        raise ConfinementError(f"{operation}: {os.strerror(ctypes.get_errno())}")
 
 
 def _prctl(option: int, value: int) -> None:
-    _expect(_libc().prctl(option, *(ctypes.c_ulong(each) for each in (value, 0, 0, 0))) == 0, f"prctl {option}")
+    _expect(_libc().prctl(option, *(ctypes.c_ulong(argument) for argument in (value, 0, 0, 0))) == 0, f"prctl {option}")
 
 
 def _drop_capabilities() -> None:
@@ -187,18 +190,13 @@ def _restrict_files(version: int, *, network: bool) -> None:
     scopes = _SCOPED if version >= _KNOWS_SCOPES else 0
     ruleset = struct.pack("<QQQ", rights, 0, scopes)
     size = 8 if version < 4 else 16 if version < _KNOWS_SCOPES else 24
-    made = _call("landlock_create_ruleset", ruleset, size, 0)
-    _expect(made >= 0, "Landlock")
-    for path, allowed in _rules(version, network=network):
-        _allow_beneath(made, path, allowed & rights)
-    _expect(_call("landlock_restrict_self", made, 0) == 0, "Landlock")
-    os.close(made)
-
-
-def _rules(version: int, *, network: bool) -> Iterator[tuple[str, int]]:
+    ruleset_fd = _call("landlock_create_ruleset", ruleset, size, 0)
+    _expect(ruleset_fd >= 0, "Landlock")
     for path in readable(network=network):
-        yield path, _READ_FILE | _READ_DIR
-    yield "/dev/null", _READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL_DEV
+        _allow_beneath(ruleset_fd, path, (_READ_FILE | _READ_DIR) & rights)
+    _allow_beneath(ruleset_fd, "/dev/null", (_READ_FILE | _WRITE_FILE | _TRUNCATE | _IOCTL_DEV) & rights)
+    _expect(_call("landlock_restrict_self", ruleset_fd, 0) == 0, "Landlock")
+    os.close(ruleset_fd)
 
 
 def _allow_beneath(ruleset: int, path: str, rights: int) -> None:
@@ -217,11 +215,6 @@ def _allow_beneath(ruleset: int, path: str, rights: int) -> None:
 
 class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))
-
-
-def _filter(*, network: bool, pid: int, version: int, forks: bool) -> bytes:
-    may_write = version >= _KNOWS_TRUNCATION
-    return filter_program(platform.machine(), pid=pid, network=network, may_write=may_write, forks=forks)
 
 
 def _install(code: bytes) -> None:

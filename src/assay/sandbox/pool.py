@@ -15,9 +15,9 @@ from typing import Any, Self
 
 import orjson
 
-from assay.sandbox.conversation_host import Alone, Answer, Talks
+from assay.sandbox.conversation_host import Answer, ConversationHosts, IsolatedConversations
 from assay.sandbox.forked import Forked, Server
-from assay.sandbox.linux import Limits
+from assay.sandbox.linux import CodeLimits
 from assay.sandbox.process import Channel, Worker, WorkerLost
 from assay.sandbox.program import CallFailed, Program, Result
 
@@ -46,8 +46,8 @@ class Sandbox:
     [2, 4]
     """
 
-    def __init__(self, *, limits: Limits | None = None, trusted: bool = False) -> None:
-        self._limits = limits or Limits()
+    def __init__(self, *, limits: CodeLimits | None = None, trusted: bool = False) -> None:
+        self._limits = limits or CodeLimits()
         self._trusted = trusted
         self._lock = threading.Lock()
         self._idle: dict[Program, list[Worker]] = {}
@@ -55,7 +55,7 @@ class Sandbox:
         self._lost: dict[Program, int] = {}
         self._closed = False
         self._broken: dict[Program, str] = {}
-        self._talks: dict[Program, Talks | Alone] = {}
+        self._conversations: dict[Program, ConversationHosts | IsolatedConversations] = {}
         self._servers: dict[Worker, Server] = {}
         # the kernel ends a worker when the thread that started it ends: this one lives as long as the sandbox
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="assay-start")
@@ -72,8 +72,8 @@ class Sandbox:
 
     def close(self) -> None:
         """End every worker."""
-        for talks in self._talks.values():
-            talks.end()
+        for conversations in self._conversations.values():
+            conversations.end()
         with self._lock:
             self._closed = True
             workers, self._alive = self._alive, set()
@@ -115,23 +115,25 @@ class Sandbox:
             work()
         finally:
             over.set()
-        for each in helping:
-            each.result()
+        for helper in helping:
+            helper.result()
         return results
 
     async def converse(self, program: Program, row: Any, answer: Answer) -> Result:
         """A conversation that the program leads: `answer` is asked for the reply to each list of items."""
-        if program not in self._talks:
+        if program not in self._conversations:
             alone = program.isolation == "process"
 
             async def start() -> Channel | CallFailed:
                 return await asyncio.to_thread(self._forked if alone else self._taken, program)
 
             most_s = self._limits.call_s
-            self._talks[program] = (
-                Alone(start, most_s=most_s) if alone else Talks(start, most_s=most_s, width=self._width)
+            self._conversations[program] = (
+                IsolatedConversations(start, most_s=most_s)
+                if alone
+                else ConversationHosts(start, most_s=most_s, width=self._width)
             )
-        return await self._talks[program].converse(row, answer)
+        return await self._conversations[program].converse(row, answer)
 
     def _slice(self, program: Program, rows: Sequence[bytes], *, most_s: float) -> list[Result]:
         """The results of some rows, however many workers that takes."""
@@ -210,6 +212,7 @@ class Sandbox:
         if program.shape in ("conversation", "inference") and program.isolation == "batch":
             # many conversations share the process: none may be blamed for what all have used
             limits = replace(limits, cpu_s=limits.cpu_s * CONVERSATIONS)
+        # outside the lock: others take and give back workers while this one starts
         worker = self._starter.submit(Worker, program, limits, trusted=self._trusted).result()
         with self._lock:
             self._alive.add(worker)
@@ -233,6 +236,7 @@ class Sandbox:
     def _give_back(self, program: Program, worker: Worker) -> None:
         with self._lock:
             self._lost[program] = 0
+            # one that has used more could reach its CPU limit in the middle of an innocent row
             if worker in self._alive and worker.cpu_s < self._limits.cpu_s / 2:
                 self._idle[program].append(worker)
                 return
@@ -245,6 +249,7 @@ class Sandbox:
     def _forget(self, program: Program, worker: Worker, *, progressed: bool) -> None:
         with self._lock:
             self._alive.discard(worker)
+            # results came before the loss, so a new series of losses begins with this one
             self._lost[program] = 1 if progressed else self._lost.get(program, 0) + 1
             if self._lost[program] >= MOST_LOST:
                 self._broken[program] = f"not run: the code ended its process {MOST_LOST} times in a row"

@@ -23,7 +23,7 @@ import orjson
 
 from assay.errors import RunError
 from assay.sandbox.frames import HEAD_BYTES, FrameError, framed, length_in
-from assay.sandbox.linux import Limits
+from assay.sandbox.linux import CodeLimits
 from assay.sandbox.program import CallFailed, Program, Result, Returned
 from assay.sandbox.worker import STATUS, STATUS_BYTES
 
@@ -180,11 +180,11 @@ class Channel:
         raise NotImplementedError
 
 
-def ending(code: int, limits: Limits) -> str:
+def ending(code: int, limits: CodeLimits) -> str:
     """How a process ended, in words, from its exit code; negative for a signal."""
     if code == -signal.SIGKILL:
-        why = f"it used {limits.cpu_s} s of CPU, or the machine ran out of memory"
-        return f"the code's process was killed: {why}"
+        reason = f"it used {limits.cpu_s} s of CPU, or the machine ran out of memory"
+        return f"the code's process was killed: {reason}"
     if code < 0:
         return f"the code crashed its process ({signal.Signals(-code).name})"
     return f"the code ended its process (exit code {code})"
@@ -193,7 +193,7 @@ def ending(code: int, limits: Limits) -> str:
 class Worker(Channel):
     """A process with one snippet in it; where every call has a process of its own, the server that forks them."""
 
-    def __init__(self, program: Program, limits: Limits, *, trusted: bool) -> None:
+    def __init__(self, program: Program, limits: CodeLimits, *, trusted: bool) -> None:
         if os.name != "posix":
             raise RunError("user code needs Linux or macOS: its process is spoken to over pipes of theirs")
         self.limits = limits
@@ -213,10 +213,12 @@ class Worker(Channel):
                 [sys.executable, "-I", "-X", "utf8", "-c", _BOOT, str(_PACKAGES), str(shared)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                # nobody reads it: a full pipe would stop the code
                 stderr=subprocess.DEVNULL,
                 env=_ENVIRONMENT,
                 cwd="/",
                 pass_fds=(shared,),
+                # a group of its own, so that `end` reaches whatever the code started and Ctrl-C does not reach it
                 start_new_session=True,
             )
         assert self.process.stdin is not None
@@ -280,10 +282,10 @@ def _loaded(content: bytes) -> Any:
 def result_of(entry: Any) -> Result:
     """How a call ended, as the worker tells it."""
     done, value, *printed = entry
-    said = _storable(printed[0]) if printed else ""
+    output = _storable(printed[0]) if printed else ""
     if done is True:
-        return Returned(value, said)
-    return CallFailed(f"{_storable(value)}\n  printed: {said[:SHOWN_PRINT]}" if said else _storable(value))
+        return Returned(value, output)
+    return CallFailed(f"{_storable(value)}\n  printed: {output[:SHOWN_PRINT]}" if output else _storable(value))
 
 
 def _storable(text: Any) -> str:

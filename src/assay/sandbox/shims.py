@@ -79,14 +79,14 @@ class ReplyText(str):
         return getattr(self, key) if key in ("choices", "text") else super().__getitem__(key)
 
 
-class Content(list[Any]):
+class MessageContent(list[Any]):
     """The parts of a message: prints as its text, and `in` looks into that text."""
 
     def __str__(self) -> str:
         return content_text(list(self))
 
-    def __contains__(self, wanted: object) -> bool:
-        return wanted in str(self) if isinstance(wanted, str) else super().__contains__(wanted)
+    def __contains__(self, part: object) -> bool:
+        return part in str(self) if isinstance(part, str) else super().__contains__(part)
 
 
 class MessageRole(StrEnum):
@@ -134,7 +134,7 @@ class Message(TraceItem):
         head = {"type": self.kind} if self.role_of is None else {"type": self.kind, "role": self.role_of}
         super().__init__({**head, "content": content, **fields})
         if isinstance(self["content"], list):
-            self["content"] = Content(self["content"])
+            self["content"] = MessageContent(self["content"])
 
     @property
     def text(self) -> str:
@@ -181,22 +181,23 @@ class FunctionCallOutput(TraceItem):
 
 
 _BY_ROLE: dict[Any, type[Message]] = {
-    made.role_of: made for made in (UserMessage, AssistantMessage, SystemMessage, DeveloperMessage)
+    message_class.role_of: message_class
+    for message_class in (UserMessage, AssistantMessage, SystemMessage, DeveloperMessage)
 }
 _BY_TYPE = {"function_call": FunctionCall, "function_call_output": FunctionCallOutput}
 
 
-def item(given: Any) -> Record:
+def item(entry: Any) -> Record:
     """An item of a conversation as an object of its class."""
-    if isinstance(given, str):
-        return UserMessage(given)
-    if isinstance(given, Record) or not isinstance(given, Mapping):
-        return given
-    kind = given.get("type", "message")
-    rest = {name: value for name, value in given.items() if name != "type"}
+    if isinstance(entry, str):
+        return UserMessage(entry)
+    if isinstance(entry, Record) or not isinstance(entry, Mapping):
+        return entry
+    kind = entry.get("type", "message")
+    rest = {name: value for name, value in entry.items() if name != "type"}
     if kind == "message":
-        return _BY_ROLE.get(given.get("role"), Message)(**rest)
-    return _BY_TYPE[kind](**rest) if kind in _BY_TYPE else TraceItem(given)
+        return _BY_ROLE.get(entry.get("role"), Message)(**rest)
+    return _BY_TYPE[kind](**rest) if kind in _BY_TYPE else TraceItem(entry)
 
 
 class SolverTrace:
@@ -205,11 +206,11 @@ class SolverTrace:
     def __init__(
         self, items: Iterable[Any] = (), *, trace: Any = None, raw_outputs: Iterable[Any] = (), **_unused: Any
     ) -> None:
-        written = items if trace is None else trace
-        if isinstance(written, Mapping):
+        source = items if trace is None else trace
+        if isinstance(source, Mapping):
             # the object that AI GO! writes around the items
-            written = written["items"]
-        self.items = [item(each) for each in written]
+            source = source["items"]
+        self.items = [item(entry) for entry in source]
         self.raw_outputs = list(raw_outputs)
 
     @classmethod
@@ -222,13 +223,13 @@ class SolverTrace:
         """The conversation itself, for code that expects it inside a solver's result."""
         return self
 
-    def append(self, given: Any) -> None:
+    def append(self, entry: Any) -> None:
         """Add one item: a message object, a mapping, or the text of a user."""
-        self.items.append(item(given))
+        self.items.append(item(entry))
 
-    def extend(self, given: Iterable[Any]) -> None:
+    def extend(self, entries: Iterable[Any]) -> None:
         """Add several items."""
-        self.items += [item(each) for each in given]
+        self.items += [item(entry) for entry in entries]
 
     def append_system_message(self, content: Any) -> None:
         """Add what the model is told."""
@@ -265,7 +266,7 @@ class ModelResponse:
 
     def __init__(self, text: str | None = None, items: Iterable[Any] = (), raw_output: Any = None) -> None:
         self.text = text
-        self.items = [item(each) for each in items]
+        self.items = [item(entry) for entry in items]
         self.raw_output = raw_output
 
     @property
@@ -290,7 +291,7 @@ class ModelOutput(Record):
         for choice in self.get("choices") or ():
             content = choice.get("message", {}).get("content") if isinstance(choice, Mapping) else None
             return content_text(content) if content is not None else ""
-        replies = Conversation(tuple(item(each) for each in self.get("items") or ())).get_last_assistant_text()
+        replies = Conversation(tuple(item(entry) for entry in self.get("items") or ())).get_last_assistant_text()
         return replies or str(self.get("output") or self.get("answer") or "")
 
 
@@ -346,8 +347,8 @@ class SolverOutput:
     @property
     def trace(self) -> SolverTrace:
         if self._trace is None:
-            said = [{"type": "message", "role": "assistant", "content": str(self.output)}]
-            self._trace = SolverTrace(said if self._given is None else self._given)
+            reply = [{"type": "message", "role": "assistant", "content": str(self.output)}]
+            self._trace = SolverTrace(reply if self._given is None else self._given)
         return self._trace
 
     @property
@@ -417,8 +418,8 @@ class SampleScore:
         try:
             return self[name]
         except KeyError:
-            there = ", ".join((*self.values, *self.metadata)) or "nothing"
-            raise AttributeError(f"the score has no {name!r}; it has {there}") from None
+            fields = ", ".join((*self.values, *self.metadata)) or "nothing"
+            raise AttributeError(f"the score has no {name!r}; it has {fields}") from None
 
     def get(self, name: str, default: Any = None) -> Any:
         """The field, or the default where the score has none."""
@@ -429,8 +430,8 @@ class SampleScore:
 
 
 PUBLIC: Mapping[str, Any] = {
-    made.__name__: made
-    for made in (
+    public.__name__: public
+    for public in (
         RawSample,
         SampleScore,
         SolverOutput,
@@ -472,8 +473,8 @@ def _absent(module: str, name: str) -> Any:
     """Say which names there are: `from module import name` shows this to whoever wrote the snippet."""
     if name.startswith("__"):
         raise AttributeError(name)
-    near = get_close_matches(name, PUBLIC, n=1)
-    hint = f"; did you mean {near[0]}?" if near else "."
+    suggestions = get_close_matches(name, PUBLIC, n=1)
+    hint = f"; did you mean {suggestions[0]}?" if suggestions else "."
     raise ImportError(f"{module} has no {name!r}{hint} There is {', '.join(sorted(PUBLIC))}")
 
 

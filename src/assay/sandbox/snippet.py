@@ -136,7 +136,7 @@ def told(printed: Printed, *, result: str | None = None, error: str = "") -> str
     return f"[{head},{json.dumps(printed.take())}]" if printed.length else f"[{head}]"
 
 
-class Snippet:
+class LoadedSnippet:
     """The user's code, loaded; `run` gives the JSON of what one call returned or of how it failed."""
 
     def __init__(self, program: Mapping[str, Any], printed: Printed, *, confined: bool) -> None:
@@ -158,6 +158,7 @@ class Snippet:
 
     def load(self) -> str | None:
         """Run the snippet's own lines; says how that failed, None when it did not."""
+        # moved down to its line in the file, so that tracebacks name lines that the user can find
         source = "\n" * (self._first - 1) + "\n".join(self._lines) + "\n"
         # dataclasses and others look a class's module up by its name
         module = sys.modules[MODULE] = ModuleType(MODULE)
@@ -202,34 +203,34 @@ class Snippet:
     def described(self, error: BaseException) -> str:
         """An error in words, with the user's own lines that led to it and no others."""
         try:
-            said = str(error)
+            text = str(error)
         except BaseException:
-            said = "(its text cannot be had)"
+            text = "(its text cannot be had)"
         name = type(error).__name__
         if isinstance(error, MemoryError):
-            said = f"{said}; more memory than code may use".lstrip("; ")
+            text = f"{text}; more memory than code may use".lstrip("; ")
         elif isinstance(error, PrintedTooMuch):
-            name, said = "", said
+            name, text = "", text
         elif isinstance(error, PermissionError) and self._confined:
-            said = f"{said} ({_FORBIDDEN})"
+            text = f"{text} ({_FORBIDDEN})"
         elif isinstance(error, OSError) and error.errno == errno.EBADF and self._isolated:
-            said = f"{said} ({_CLOSED})"
-        head = f"{name}: {said}" if name and said else name or said
+            text = f"{text} ({_CLOSED})"
+        head = f"{name}: {text}" if name and text else name or text
         frames = [
             (frame.f_code.co_name, line)
             for frame, line in traceback.walk_tb(error.__traceback__)
             if frame.f_code.co_filename == self._file
         ]
-        return "\n".join([head[:MOST_WORDS], *self._shown(frames)])
+        return "\n".join([head[:MOST_WORDS], *self._frame_lines(frames)])
 
-    def _shown(self, frames: list[tuple[str, int]]) -> list[str]:
-        shown: list[str] = []
+    def _frame_lines(self, frames: list[tuple[str, int]]) -> list[str]:
+        lines: list[str] = []
         for function, line in reversed(frames[-MOST_FRAMES:]):
-            shown.append(f"  {self._file}:{line} in {function}")
+            lines.append(f"  {self._file}:{line} in {function}")
             place = line - self._first
             if 0 <= place < len(self._lines):
-                shown.append(f"    {self._lines[place].strip()}")
-        return shown
+                lines.append(f"    {self._lines[place].strip()}")
+        return lines
 
 
 def _positional(function: Callable[..., Any]) -> int | None:
@@ -238,6 +239,8 @@ def _positional(function: Callable[..., Any]) -> int | None:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return None
-    if any(each.kind is each.VAR_POSITIONAL for each in parameters):
+    if any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return None
-    return sum(each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD) for each in parameters)
+    return sum(
+        parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD) for parameter in parameters
+    )

@@ -18,8 +18,8 @@ from typing import Any
 
 from assay.sandbox import shims
 from assay.sandbox.frames import read_message, write_message
-from assay.sandbox.linux import ConfinementError, Limits, bound, confine
-from assay.sandbox.snippet import Printed, Snippet
+from assay.sandbox.linux import CodeLimits, ConfinementError, bound, confine
+from assay.sandbox.snippet import LoadedSnippet, Printed
 
 FLUSH_S = 0.02
 """Results are sent at least this often while a batch runs: what a crash loses is done again."""
@@ -40,7 +40,7 @@ def main(shared: int) -> None:
     talks = boot["program"]["shape"] in ("conversation", "inference")
     forks = boot["program"]["isolation"] == "process"
     # once confined, our own files can no longer be read
-    converse: Callable[[Snippet, Any, int, int], None] | None = None
+    converse: Callable[[LoadedSnippet, Any, int, int], None] | None = None
     if talks:
         from assay.sandbox import conversation_worker
 
@@ -55,7 +55,7 @@ def main(shared: int) -> None:
     shims.install()
     printed = Printed()
     sys.stdout = sys.stderr = printed
-    snippet = Snippet(boot["program"], printed, confined=boot["confined"])
+    snippet = LoadedSnippet(boot["program"], printed, confined=boot["confined"])
     _send(outgoing, {"refused": None})
     read_message(incoming)
     _send(outgoing, {"broken": snippet.load()})
@@ -75,7 +75,7 @@ def main(shared: int) -> None:
 
 
 def _one_call(
-    snippet: Snippet, converse: Callable[[Snippet, Any, int, int], None] | None, channel: int, seed: bytes
+    snippet: LoadedSnippet, converse: Callable[[LoadedSnippet, Any, int, int], None] | None, channel: int, seed: bytes
 ) -> None:
     """Answer one call, or lead one conversation, in a process of its own."""
     from assay.sandbox.fork_server import reseed
@@ -103,7 +103,7 @@ def _private_pipe() -> tuple[int, int]:
 
 
 def _settle(boot: Mapping[str, Any]) -> None:
-    limits = Limits(**boot["limits"])
+    limits = CodeLimits(**boot["limits"])
     if boot["confined"]:
         forks = boot["program"]["isolation"] == "process"
         confine(limits, network=boot["network"], parent=boot["parent"], forks=forks)
@@ -113,7 +113,7 @@ def _settle(boot: Mapping[str, Any]) -> None:
         bound(limits)
 
 
-def serve(snippet: Snippet, rows: list[Any], board: Any, incoming: int, outgoing: int) -> None:
+def serve(snippet: LoadedSnippet, rows: list[Any], board: Any, incoming: int, outgoing: int) -> None:
     """Run a batch row by row; the board always shows the row that is being run."""
     parts: list[str] = []
     size, sent_at = 0, time.monotonic()

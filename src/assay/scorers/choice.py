@@ -19,15 +19,15 @@ from assay.templates import has_placeholder, is_constant, lists
 from assay.types import Column, Failure, Rows, ScoreColumns
 
 
-def _template_or_list(given: Any) -> Any:
-    if given is None or isinstance(given, str):
-        return given
-    if not isinstance(given, list):
+def _template_or_list(choices: Any) -> Any:
+    if choices is None or isinstance(choices, str):
+        return choices
+    if not isinstance(choices, list):
         raise ValueError("expected a list of single characters, or a template that gives one")
-    for entry in given:
+    for entry in choices:
         if not isinstance(entry, str):
             raise ValueError(f"{entry!r} is not text: quote it")
-    return [Template(entry) for entry in given]
+    return [Template(entry) for entry in choices]
 
 
 Texts = Annotated[list[Template] | Template | None, BeforeValidator(_template_or_list)]
@@ -61,13 +61,13 @@ class StringEqualsMcqa(ReplyScorer):
 
 def fixed_choices(settings: StringEqualsMcqa) -> tuple[str, ...] | None:
     """The choices where they are the same for every sample; a ValueError where they are none."""
-    given = settings.choices
-    if given is None or not all(map(_is_fixed, [given] if isinstance(given, str) else given)):
+    choices = settings.choices
+    if choices is None or not all(map(_is_fixed, [choices] if isinstance(choices, str) else choices)):
         return None
-    entries: Any = given
-    if isinstance(given, str):
+    entries: Any = choices
+    if isinstance(choices, str):
         nothing = Rows(positions=[0], ids=["0"], samples=[{}])
-        column = lists(given, nothing, stage=STAGE)
+        column = lists(choices, nothing, stage=STAGE)
         if column.failures:
             raise ValueError("expected a list of single characters, or a template that gives one")
         entries = column.values[0]
@@ -109,27 +109,29 @@ def string_equals_mcqa(settings: StringEqualsMcqa, rows: Rows) -> ScoreColumns:
     if settings.choice_texts is not None:
         options = lists(settings.choice_texts, rows, stage=STAGE)
     one = _by_consensus if settings.answer_extraction == "consensus" else _by_letter
-    return row_by_row(
-        KIND,
-        lambda answer, truth, known, given: one(answer, _right(truth, known), known, _options(known, given)),
-        [answers, truths, choices, options],
-    )
+
+    def score(answer: str, truth: str, allowed: tuple[str, ...], texts: list[Any] | None) -> dict[str, Any]:
+        if truth not in allowed:
+            raise _not_a_choice(truth, allowed)
+        return one(answer, truth, allowed, _options(allowed, texts))
+
+    return row_by_row(KIND, score, [answers, truths, choices, options])
 
 
 def _by_first_character(answers: Column, truths: Column, choices: Column) -> ScoreColumns:
     failures = {**choices.failures, **truths.failures, **answers.failures}
     pairs = list(zip(truths.values, choices.values, strict=True))
-    for place, (truth, known) in enumerate(pairs):
-        if place not in failures and truth not in known:
-            failures[place] = _not_a_choice(truth, known).failure
+    for place, (truth, allowed) in enumerate(pairs):
+        if place not in failures and truth not in allowed:
+            failures[place] = _not_a_choice(truth, allowed).failure
     first = [answer[:1] for answer in answers.values]
     return score_columns(
         KIND,
         {
             "is_correct": [1.0 if a == b else 0.0 for a, b in zip(first, truths.values, strict=True)],
             "completion_validity": [
-                "VALID" if known and letter in known else "INVALID"
-                for letter, known in zip(first, choices.values, strict=True)
+                "VALID" if allowed and letter in allowed else "INVALID"
+                for letter, allowed in zip(first, choices.values, strict=True)
             ],
             "predicted_choice": first,
             "ground_truth_choice": truths.values,
@@ -139,44 +141,40 @@ def _by_first_character(answers: Column, truths: Column, choices: Column) -> Sco
     )
 
 
-def _by_letter(answer: str, truth: str, known: tuple[str, ...], options: Mapping[str, str] | None) -> dict[str, Any]:
-    return _scored(read_letter(answer, known, options) or "", truth, known)
+def _by_letter(answer: str, truth: str, choices: tuple[str, ...], options: Mapping[str, str] | None) -> dict[str, Any]:
+    return _scored(read_letter(answer, choices, options) or "", truth, choices)
 
 
-def _by_consensus(answer: str, truth: str, known: tuple[str, ...], options: Mapping[str, str] | None) -> dict[str, Any]:
-    readings = read_all(answer, known, options)
+def _by_consensus(
+    answer: str, truth: str, choices: tuple[str, ...], options: Mapping[str, str] | None
+) -> dict[str, Any]:
+    readings = read_all(answer, choices, options)
     choice = agreed(readings.values())
     if choice == CONTRADICTION:
         raise RowFailureError(disputed_detail(truth, readings))
-    return {**_scored(choice or "", truth, known), "readers": readings, "disputed": False}
+    return {**_scored(choice or "", truth, choices), "readers": readings, "disputed": False}
 
 
-def _scored(choice: str, truth: str, known: tuple[str, ...]) -> dict[str, Any]:
+def _scored(choice: str, truth: str, choices: tuple[str, ...]) -> dict[str, Any]:
     return {
         "is_correct": 1.0 if choice == truth else 0.0,
         "completion_validity": "VALID" if choice else "INVALID",
         "predicted_choice": choice,
         "ground_truth_choice": truth,
-        "choices": known,
+        "choices": choices,
     }
 
 
-def _right(truth: str, known: tuple[str, ...]) -> str:
-    if truth not in known:
-        raise _not_a_choice(truth, known)
-    return truth
+def _not_a_choice(truth: str, choices: Sequence[str]) -> RowFailureError:
+    return RowFailureError(f'the ground truth "{truth[:100]}" is none of the choices {", ".join(choices)}')
 
 
-def _not_a_choice(truth: str, known: Sequence[str]) -> RowFailureError:
-    return RowFailureError(f'the ground truth "{truth[:100]}" is none of the choices {", ".join(known)}')
-
-
-def _options(known: tuple[str, ...], given: list[Any] | None) -> dict[str, str] | None:
-    if given is None:
+def _options(choices: tuple[str, ...], texts: list[Any] | None) -> dict[str, str] | None:
+    if texts is None:
         return None
-    if len(given) != len(known):
-        raise RowFailureError(f"{len(given)} choice_texts for {len(known)} choices")
-    return dict(zip(known, map(str, given), strict=True))
+    if len(texts) != len(choices):
+        raise RowFailureError(f"{len(texts)} choice_texts for {len(choices)} choices")
+    return dict(zip(choices, map(str, texts), strict=True))
 
 
 def _choices(settings: StringEqualsMcqa, rows: Rows) -> Column:
@@ -184,9 +182,9 @@ def _choices(settings: StringEqualsMcqa, rows: Rows) -> Column:
     fixed = fixed_choices(settings)
     if fixed is not None:
         return Column(values=[fixed] * len(rows))
-    given = settings.choices if settings.choices is not None else _template(None, settings.choices_field)
-    column = lists(given, rows, stage=STAGE)
-    made: list[tuple[str, ...] | None] = []
+    template = settings.choices if settings.choices is not None else _template(None, settings.choices_field)
+    column = lists(template, rows, stage=STAGE)
+    checked_rows: list[tuple[str, ...] | None] = []
     failures: dict[int, Failure] = dict(column.failures)
     for place, entries in enumerate(column.values):
         checked = None
@@ -195,8 +193,8 @@ def _choices(settings: StringEqualsMcqa, rows: Rows) -> Column:
                 checked = checked_choices(entries)
             except RowFailureError as error:
                 failures[place] = error.failure
-        made.append(checked)
-    return Column(values=made, failures=failures)
+        checked_rows.append(checked)
+    return Column(values=checked_rows, failures=failures)
 
 
 @lru_cache(maxsize=64)
@@ -204,10 +202,10 @@ def _lookup(column: str) -> str:
     return f"{{{{ sample[{orjson.dumps(column).decode()}] }}}}"
 
 
-def _template(given: Template | None, column: ColumnName | None) -> Template:
+def _template(template: Template | None, column: ColumnName | None) -> Template:
     """The template of a field, or of the column that the older field names."""
-    if given is not None:
-        return given
+    if template is not None:
+        return template
     name = column if column is not None else ColumnName("")
     return Template(_lookup(str(name)), name.place)
 
@@ -244,15 +242,15 @@ def invalid_replies(settings: StringEqualsMcqa, metadata: StoredMetadata) -> Map
     return {"invalid": counts, "warnings": [f"{share}; {cure}"]}
 
 
-def disputes(settings: StringEqualsMcqa, said: Iterable[Said]) -> Mapping[str, Any] | None:
+def disputes(settings: StringEqualsMcqa, rows: Iterable[Said]) -> Mapping[str, Any] | None:
     """The samples on which the readers disagree, and the accuracy if one of them decided; only for `consensus`."""
     if settings.answer_extraction != "consensus":
         return None
-    found = (
+    readings = (
         readings_of_score(sample_id, metadata) if metadata is not None else readings_of_failure(sample_id, detail or "")
-        for sample_id, metadata, detail in said
+        for sample_id, metadata, detail in rows
     )
-    report = dispute_report(each for each in found if each is not None)
+    report = dispute_report(reading for reading in readings if reading is not None)
     return {"disputes": {"n": report.n, "disputed": list(report.disputed), "accuracy": dict(report.accuracy)}}
 
 

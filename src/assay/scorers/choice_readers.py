@@ -77,7 +77,7 @@ _ENDS_SENTENCE = re.compile(r"""\s*(?:\Z|\n|[.!,;。，；！])""")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Statement:
     """A choice that the reply names, where it does so, and whether it calls it final."""
 
     choice: str
@@ -157,45 +157,49 @@ def _folded(choices: Sequence[str]) -> dict[str, str]:
 
 def read_statement(text: str, choices: tuple[str, ...]) -> Reading:
     """What the reply says its answer is: "The answer is (B).", "I choose B", "B is correct"."""
-    said = _statements(text, forms(choices))
+    statements = _statements(text, forms(choices))
     return (
-        _settled(text, [each for each in said if each.final]) if any(s.final for s in said) else _last_word(text, said)
+        _settled(text, [statement for statement in statements if statement.final])
+        if any(s.final for s in statements)
+        else _last_word(text, statements)
     )
 
 
 def read_marked(text: str, choices: tuple[str, ...]) -> Reading:
     """What is boxed or tagged as the answer, else the one choice in bold that ends a line."""
-    known = forms(choices)
-    boxed = list(_boxed(text, known))
+    patterns = forms(choices)
+    boxed = list(_boxed(text, patterns))
     if boxed:
         return _settled(text, boxed)
     bold = [
-        Said(choice, found.start(), found.end())
-        for found in known.bold.finditer(text)
-        if (choice := known.named(found["x"])) and _ENDS_LINE.match(text, found.end()) and _claims(text, found.start())
+        Statement(choice, match.start(), match.end())
+        for match in patterns.bold.finditer(text)
+        if (choice := patterns.named(match["x"]))
+        and _ENDS_LINE.match(text, match.end())
+        and _claims(text, match.start())
     ]
     return _settled(text, bold)
 
 
 def read_last_line(text: str, choices: tuple[str, ...]) -> Reading:
     """The choice that is the whole last line, or the whole last sentence."""
-    known = forms(choices)
+    patterns = forms(choices)
     lines = text.strip().rsplit("\n", 1)
-    found = known.line.match(lines[-1].strip())
-    if found is None:
-        found = known.last_sentence.search(text)
+    match = patterns.line.match(lines[-1].strip())
+    if match is None:
+        match = patterns.last_sentence.search(text)
         # in the last sentence a small letter is a word as likely as a choice
-        if found is None or found["x"] not in choices:
+        if match is None or match["x"] not in choices:
             return None
-    return known.named(found["x"])
+    return patterns.named(match["x"])
 
 
 def read_first(text: str, choices: tuple[str, ...]) -> Reading:
     """The choice with which the reply begins: "B", "B) Paris", "(B) because"; a list of choices is none."""
-    known = forms(choices)
+    patterns = forms(choices)
     led: list[str] = []
     for number, line in enumerate(_lines(text)):
-        choice = _leads(line, known)
+        choice = _leads(line, patterns)
         if choice is None and number == 0:
             return None
         if choice is not None:
@@ -211,7 +215,7 @@ def read_quoted(text: str, options: Mapping[str, str]) -> Reading:
     for choice, option in options.items():
         bare.setdefault(_bare(option), []).append(choice)
     lines = list(_lines(text))
-    claims = [found["claim"] for line in lines for found in _CLAIM.finditer(line) if _claims(line, found.start())]
+    claims = [match["claim"] for line in lines for match in _CLAIM.finditer(line) if _claims(line, match.start())]
     for part in (text, *reversed(claims), *lines[-1:]):
         named = bare.get(_bare(part))
         if named and _bare(part):
@@ -244,14 +248,17 @@ def read_letter(text: str, choices: tuple[str, ...], options: Mapping[str, str] 
 
 
 def _letter(text: str, choices: tuple[str, ...], options: Mapping[str, str] | None) -> Reading:
-    known = forms(choices)
-    said = _statements(text, known)
-    final = [*(each for each in said if each.final), *_boxed(text, known)]
+    patterns = forms(choices)
+    statements = _statements(text, patterns)
+    # a final or boxed answer outweighs whatever the reply considered on its way there
+    final = [*(statement for statement in statements if statement.final), *_boxed(text, patterns)]
     if final:
-        return _settled(text, sorted(final, key=lambda each: each.start))
-    if said:
-        return _last_word(text, said)
-    reading = _alone_on_a_line(text, known)
+        return _settled(text, sorted(final, key=lambda statement: statement.start))
+    if statements:
+        return _last_word(text, statements)
+    alone_on_lines = filter(None, (patterns.line.match(line) for line in _lines(text)))
+    reading = agreed(patterns.named(match["x"]) for match in alone_on_lines)
+    # from the strongest sign to the weakest: the first reader that sees a choice decides
     for reader in (read_marked, read_last_line, read_first):
         if reading is None:
             reading = reader(text, choices)
@@ -263,23 +270,23 @@ def read_all(text: str, choices: tuple[str, ...], options: Mapping[str, str] | N
 
     Options repeated before the answer contradict nothing: who found no more than those has read nothing.
     """
-    text, known = before_run_on(text, choices, options), forms(choices)
+    text, patterns = before_run_on(text, choices, options), forms(choices)
     readings = {name: reader(text, choices) for name, reader in READERS.items()}
     if options is not None:
         readings["quoted"] = read_quoted(text, options)
-    if CONTRADICTION in readings.values() and any(readings.values()) and _lists_options(text, known):
+    if CONTRADICTION in readings.values() and any(readings.values()) and _lists_options(text, patterns):
         if readings["first"] == CONTRADICTION:
             readings["first"] = None
-        if readings["marked"] == CONTRADICTION and not any(_boxed(text, known)):
+        if readings["marked"] == CONTRADICTION and not any(_boxed(text, patterns)):
             readings["marked"] = None
     return readings
 
 
-def _lists_options(text: str, known: Forms) -> bool:
+def _lists_options(text: str, patterns: Forms) -> bool:
     """Whether the first two choices, each with its text, begin lines one after the other."""
-    led = [(choice, line) for line in _lines(text) if (choice := _leads(line, known)) is not None]
+    led = [(choice, line) for line in _lines(text) if (choice := _leads(line, patterns)) is not None]
     return any(
-        (one, two) == known.choices[:2] and not known.line.match(first) and not known.line.match(second)
+        (one, two) == patterns.choices[:2] and not patterns.line.match(first) and not patterns.line.match(second)
         for (one, first), (two, second) in pairwise(led)
     )
 
@@ -290,10 +297,10 @@ def agreed(readings: Iterable[Reading]) -> Reading:
     >>> agreed(["B", None, "B"]), agreed([None]), agreed(["A", "B"])
     ('B', None, '')
     """
-    found = {reading for reading in readings if reading is not None}
-    if not found:
+    choices = {reading for reading in readings if reading is not None}
+    if not choices:
         return None
-    return found.pop() if len(found) == 1 else CONTRADICTION
+    return choices.pop() if len(choices) == 1 else CONTRADICTION
 
 
 def before_run_on(text: str, choices: tuple[str, ...], options: Mapping[str, str] | None = None) -> str:
@@ -322,87 +329,83 @@ def _lines(text: str) -> Iterator[str]:
     return (line for line in text.split("\n") if line.strip())
 
 
-def _alone_on_a_line(text: str, known: Forms) -> Reading:
-    return agreed(known.named(found["x"]) for line in _lines(text) if (found := known.line.match(line)))
-
-
-def _leads(line: str, known: Forms) -> str | None:
-    found = known.leading.match(line)
-    if found is None:
+def _leads(line: str, patterns: Forms) -> str | None:
+    match = patterns.leading.match(line)
+    if match is None:
         return None
-    letter, closed, rest = found["x"], found["close"], found["rest"]
-    if letter not in known.choices and not (closed.strip("*_") or not rest.strip()):
+    letter, closed, rest = match["x"], match["close"], match["rest"]
+    if letter not in patterns.choices and not (closed.strip("*_") or not rest.strip()):
         return None
     if letter in "Aa" and closed.strip("*_") == ":":
         return None  # "A:" begins an answer, whichever it is
     marked = bool(closed.strip("*_")) or not rest.strip() or rest[0] in ",;—–"
     if not marked and not re.match(r"\s+(?:[-–—]\s|because\b|since\b)", rest):
         return None
-    if known.another.match(rest):
+    if patterns.another.match(rest):
         return CONTRADICTION
-    return known.named(letter)
+    return patterns.named(letter)
 
 
-def _boxed(text: str, known: Forms) -> Iterator[Said]:
-    for found in known.boxed.finditer(text):
-        choice = known.named(found["x"] or found["y"])
+def _boxed(text: str, patterns: Forms) -> Iterator[Statement]:
+    for match in patterns.boxed.finditer(text):
+        choice = patterns.named(match["x"] or match["y"])
         if choice is not None:
-            yield Said(choice, found.start(), found.end(), final=True)
-    yield from (Said(choice, 0, len(text), final=True) for choice in _in_an_object(text, known))
+            yield Statement(choice, match.start(), match.end(), final=True)
+    yield from (Statement(choice, 0, len(text), final=True) for choice in _in_an_object(text, patterns))
 
 
-def _in_an_object(text: str, known: Forms) -> Iterator[str]:
+def _in_an_object(text: str, patterns: Forms) -> Iterator[str]:
     """The choices of a reply that is a JSON object as a whole, such as {"answer": "B"}."""
-    found = _OBJECT.fullmatch(text)
-    if found is None:
+    match = _OBJECT.fullmatch(text)
+    if match is None:
         return
     try:
-        given = orjson.loads(found["object"])
+        fields = orjson.loads(match["object"])
     except orjson.JSONDecodeError:
         return
-    for name, value in given.items():
+    for name, value in fields.items():
         if name.casefold().replace("_", " ").removeprefix("final ").strip() in _ANSWER_FIELDS:
-            said = str(value) if type(value) is int else value
-            choice = (known.named(said.strip()) or _leads(said, known)) if isinstance(said, str) else None
+            answer = str(value) if type(value) is int else value
+            choice = (patterns.named(answer.strip()) or _leads(answer, patterns)) if isinstance(answer, str) else None
             if choice is not None:
                 yield choice
 
 
-def _statements(text: str, known: Forms) -> list[Said]:
+def _statements(text: str, patterns: Forms) -> list[Statement]:
     """Everything the reply says its answer is, in the order of the text."""
     lower = text.lower()
-    said: list[Said] = []
+    statements: list[Statement] = []
     for pattern, ends, words in (
-        (known.statement, _GOES_ON, _STATEMENT_WORDS),
-        (known.chosen, _GOES_ON, _CHOICE_WORDS),
-        (known.it_is, _ENDS_LINE, _IT_WORDS),
-        (known.is_correct, _ENDS_SENTENCE, _PRAISE_WORDS),
+        (patterns.statement, _GOES_ON, _STATEMENT_WORDS),
+        (patterns.chosen, _GOES_ON, _CHOICE_WORDS),
+        (patterns.it_is, _ENDS_LINE, _IT_WORDS),
+        (patterns.is_correct, _ENDS_SENTENCE, _PRAISE_WORDS),
     ):
         # looking for a word is a hundred times cheaper than looking for a pattern
         if not any(word in lower for word in words):
             continue
-        for found in pattern.finditer(text):
-            choice = _meant(text, found, known, ends)
+        for match in pattern.finditer(text):
+            choice = _stated_choice(text, match, patterns, ends)
             if choice is not None:
-                final = "final" in found.re.groupindex and found["final"] is not None
-                said.append(Said(choice, found.start("x"), found.end(), final))
-    return sorted(said, key=lambda each: each.start)
+                final = "final" in match.re.groupindex and match["final"] is not None
+                statements.append(Statement(choice, match.start("x"), match.end(), final))
+    return sorted(statements, key=lambda statement: statement.start)
 
 
-def _meant(text: str, found: re.Match[str], known: Forms, ends: re.Pattern[str]) -> Reading:
+def _stated_choice(text: str, match: re.Match[str], patterns: Forms, ends: re.Pattern[str]) -> Reading:
     """The choice of a statement, if what stands around it makes it one."""
-    letter, opened, closed = found["x"], found["open"], found["close"]
-    choice = known.named(letter)
-    after = text[found.end() : found.end() + 80]
+    letter, opened, closed = match["x"], match["open"], match["close"]
+    choice = patterns.named(letter)
+    after = text[match.end() : match.end() + 80]
     if ("$" in opened) != ("$" in closed) or after.lstrip().startswith("?"):
         return None
     bracketed = any(mark in closed for mark in ")]}")
-    several = found.re is not known.is_correct and known.another.match(after) is not None
+    several = match.re is not patterns.is_correct and patterns.another.match(after) is not None
     if not (bracketed or several or ends.match(after)):
         return None
-    if letter not in known.choices and not (bracketed or opened or _ENDS_SENTENCE.match(after)):
+    if letter not in patterns.choices and not (bracketed or opened or _ENDS_SENTENCE.match(after)):
         return None
-    if not _claims(text, found.start() if found.re is not known.is_correct else found.start("open")):
+    if not _claims(text, match.start() if match.re is not patterns.is_correct else match.start("open")):
         return None
     return CONTRADICTION if several else choice
 
@@ -414,20 +417,20 @@ def _claims(text: str, start: int) -> bool:
     return _NO_CLAIM.search(before[cuts[-1] if cuts else 0 :]) is None
 
 
-def _settled(text: str, said: Sequence[Said]) -> Reading:
+def _settled(text: str, statements: Sequence[Statement]) -> Reading:
     """The one choice of several statements of the same weight; a correction between two lets the later win."""
-    if not said:
+    if not statements:
         return None
-    last = said[-1]
-    for earlier, later in pairwise(said):
+    last = statements[-1]
+    for earlier, later in pairwise(statements):
         if earlier.choice != later.choice and not _CORRECTED.search(text[earlier.end : later.start]):
             return CONTRADICTION
     return last.choice
 
 
-def _last_word(text: str, said: Sequence[Said]) -> Reading:
+def _last_word(text: str, statements: Sequence[Statement]) -> Reading:
     """The last statement; those of the same line must agree with it."""
-    if not said:
+    if not statements:
         return None
-    line_start = text.rfind("\n", 0, said[-1].start) + 1
-    return _settled(text, [each for each in said if each.start >= line_start])
+    line_start = text.rfind("\n", 0, statements[-1].start) + 1
+    return _settled(text, [statement for statement in statements if statement.start >= line_start])

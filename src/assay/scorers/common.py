@@ -112,20 +112,21 @@ def _without(column: list[Any], failures: Mapping[int, Failure]) -> list[Any]:
 
 def row_by_row(kind: ScorerKind, one: Callable[..., Mapping[str, Any]], columns: Sequence[Column]) -> ScoreColumns:
     """Score each row by itself: `one` takes its value of every column and gives the fields that the kind declares."""
+    # reversed, so that of several failures of a row that of the first column is kept
     failures = {place: failure for column in reversed(columns) for place, failure in column.failures.items()}
-    made: list[Mapping[str, Any]] = []
-    for place, given in enumerate(zip(*(column.values for column in columns), strict=True)):
+    rows: list[Mapping[str, Any]] = []
+    for place, arguments in enumerate(zip(*(column.values for column in columns), strict=True)):
         fields: Mapping[str, Any] = {}
         if place not in failures:
             try:
-                fields = one(*given)
+                fields = one(*arguments)
             except RowFailureError as error:
                 failures[place] = error.failure
-        made.append(fields)
+        rows.append(fields)
     # the first row stands for all: looking at every row would cost as much as scoring it
-    _check_declared(kind, next(filter(None, made), {}))
+    _check_declared(kind, next(filter(None, rows), {}))
     return ScoreColumns(
-        values={name: [fields.get(name) for fields in made] for name in kind.values or ()},
-        metadata={name: [fields.get(name) for fields in made] for name in kind.metadata},
+        values={name: [fields.get(name) for fields in rows] for name in kind.values or ()},
+        metadata={name: [fields.get(name) for fields in rows] for name in kind.metadata},
         failures=dict(sorted(failures.items())),
     )

@@ -32,8 +32,8 @@ def contains(settings: Contains, rows: Rows) -> ScoreColumns:
     """1.0 where the substring is in the text; a row without one fails, for an empty one is in every text."""
 
     def one(substring: str, text: str) -> dict[str, Any]:
-        found = substring in text if settings.case_sensitive else substring.casefold() in text.casefold()
-        return {"is_correct": 1.0 if found else 0.0, "substring": substring}
+        holds = substring in text if settings.case_sensitive else substring.casefold() in text.casefold()
+        return {"is_correct": 1.0 if holds else 0.0, "substring": substring}
 
     columns = [present_texts(settings.substring, rows, "substring", allow_empty=False), looked_at(settings, rows)]
     return row_by_row(KIND, one, columns)

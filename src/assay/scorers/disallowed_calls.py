@@ -27,9 +27,9 @@ class DisallowedFunctionCalls(ReplyScorer):
 
 def disallowed_function_calls(settings: DisallowedFunctionCalls, rows: Rows) -> ScoreColumns:
     """1.0 for conversations without such a call; a plain reply has called nothing."""
-    made: list[Sequence[Any]] = [()] * len(replies(settings, rows))
+    calls_by_row: list[Sequence[Any]] = [()] * len(replies(settings, rows))
     if rows.traces is not None:
-        made = [trace.function_calls for trace in rows.traces]
+        calls_by_row = [trace.function_calls for trace in rows.traces]
 
     def one(entries: list[Any], calls: Sequence[Any]) -> dict[str, Any]:
         forbidden = required_calls(entries)
@@ -41,7 +41,7 @@ def disallowed_function_calls(settings: DisallowedFunctionCalls, rows: Rows) -> 
             "disallowed_calls": [{"name": name, "arguments": arguments} for name, arguments in wrong],
         }
 
-    return row_by_row(KIND, one, [lists(settings.function_calls, rows, stage=STAGE), Column(values=made)])
+    return row_by_row(KIND, one, [lists(settings.function_calls, rows, stage=STAGE), Column(values=calls_by_row)])
 
 
 KIND = BatchScorerKind(

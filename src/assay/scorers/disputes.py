@@ -43,8 +43,8 @@ def readings_of_failure(sample_id: str, detail: str) -> Readings | None:
     """
     if not detail.startswith(_HEAD):
         return None
-    kept = orjson.loads(detail.removeprefix(_HEAD))
-    return Readings(sample_id=sample_id, ground_truth=kept["ground_truth"], readers=kept["readers"], disputed=True)
+    stored = orjson.loads(detail.removeprefix(_HEAD))
+    return Readings(sample_id=sample_id, ground_truth=stored["ground_truth"], readers=stored["readers"], disputed=True)
 
 
 def readings_of_score(sample_id: str, metadata: Mapping[str, Any]) -> Readings | None:
@@ -58,11 +58,12 @@ def readings_of_score(sample_id: str, metadata: Mapping[str, Any]) -> Readings |
 def dispute_report(readings: Iterable[Readings]) -> DisputeReport:
     """The accuracy under each reader; where a reader read nothing, the sample counts as wrong."""
     every = list(readings)
-    names = dict.fromkeys(name for each in every for name in each.readers)
+    names = dict.fromkeys(name for reading in every for name in reading.readers)
     return DisputeReport(
         n=len(every),
-        disputed=tuple(each.sample_id for each in every if each.disputed),
+        disputed=tuple(reading.sample_id for reading in every if reading.disputed),
         accuracy={
-            name: sum(each.readers.get(name) == each.ground_truth for each in every) / len(every) for name in names
+            name: sum(reading.readers.get(name) == reading.ground_truth for reading in every) / len(every)
+            for name in names
         },
     )

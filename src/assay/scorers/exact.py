@@ -43,9 +43,9 @@ def string_equals(settings: StringEquals, rows: Rows) -> ScoreColumns:
     {'is_correct': [1.0]}
     """
     truth = ground_truths(settings.ground_truth, rows, allow_empty=settings.allow_empty)
-    found = looked_at(settings, rows)
-    failures = {**found.failures, **truth.failures}
-    left, right = truth.values, found.values
+    answers = looked_at(settings, rows)
+    failures = {**answers.failures, **truth.failures}
+    left, right = truth.values, answers.values
     for step in settings.normalize:
         even = _STEPS[step]
         left = [even(text or "") for text in left]
@@ -53,31 +53,31 @@ def string_equals(settings: StringEquals, rows: Rows) -> ScoreColumns:
     columns: dict[str, list[Any]] = {
         "is_correct": [1.0 if a == b else 0.0 for a, b in zip(left, right, strict=True)],
         "answer_gt": truth.values,
-        "answer_pred": found.values,
+        "answer_pred": answers.values,
     }
     if not {"unicode", "strip"} <= set(settings.normalize):
-        near = _near_misses(left, right, failures)
-        if near:
-            columns[EQUAL_AFTER] = [near.get(place) for place in range(len(left))]
+        near_misses = _near_misses(left, right, failures)
+        if near_misses:
+            columns[EQUAL_AFTER] = [near_misses.get(place) for place in range(len(left))]
     return score_columns(KIND, columns, failures)
 
 
 def _near_misses(left: list[str], right: list[str], failures: Container[int]) -> dict[int, str]:
     """The rows that differ only in Unicode form or in blanks at the ends, with the steps that make them equal."""
-    near: dict[int, str] = {}
+    steps_by_row: dict[int, str] = {}
     wrong = [place for place, (a, b) in enumerate(zip(left, right, strict=True)) if a != b and place not in failures]
     for place in wrong:
         a, b = left[place], right[place]
         # no step changes plain text but for its ends
         if a.isascii() and b.isascii():
             if a.strip() == b.strip():
-                near[place] = "strip"
+                steps_by_row[place] = "strip"
             continue
         for steps in (("unicode",), ("strip",), ("unicode", "strip")):
             if _evened(a, steps) == _evened(b, steps):
-                near[place] = ", ".join(steps)
+                steps_by_row[place] = ", ".join(steps)
                 break
-    return near
+    return steps_by_row
 
 
 def _evened(text: str, steps: Iterable[str]) -> str:

@@ -19,18 +19,18 @@ ANY_ARGUMENTS: Any = object()
 _WANTED = "expected a list of function names or {name, arguments}, or a template that gives one"
 
 
-def templates_of(given: Any) -> Any:
+def templates_of(calls: Any) -> Any:
     """A template, or a list whose texts are templates; what is constant is checked at once."""
-    if isinstance(given, str) and _is_fixed(given):
+    if isinstance(calls, str) and _is_fixed(calls):
         try:
-            given = orjson.loads(str(given))
+            calls = orjson.loads(str(calls))
         except orjson.JSONDecodeError:
             raise ValueError(_WANTED) from None
-    if isinstance(given, str):
-        return Template(given)
-    if not isinstance(given, list):
+    if isinstance(calls, str):
+        return Template(calls)
+    if not isinstance(calls, list):
         raise ValueError(_WANTED)
-    entries = [_as_template(entry) for entry in given]
+    entries = [_as_template(entry) for entry in calls]
     if all(_is_fixed(entry) for entry in entries):
         try:
             required_calls(entries)
@@ -43,9 +43,9 @@ def _as_template(entry: Any) -> Any:
     if isinstance(entry, str):
         return Template(entry)
     if isinstance(entry, list):
-        return [_as_template(each) for each in entry]
+        return [_as_template(element) for element in entry]
     if isinstance(entry, dict):
-        return {name: _as_template(each) for name, each in entry.items()}
+        return {name: _as_template(value) for name, value in entry.items()}
     return entry
 
 
@@ -53,7 +53,7 @@ def _is_fixed(entry: Any) -> bool:
     if isinstance(entry, str):
         return is_constant(entry) and not has_placeholder(entry)
     inside = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
-    return all(_is_fixed(each) for each in inside)
+    return all(_is_fixed(element) for element in inside)
 
 
 class FunctionCallCoverage(ReplyScorer):
@@ -71,26 +71,26 @@ class FunctionCallCoverage(ReplyScorer):
 def function_call_coverage(settings: FunctionCallCoverage, rows: Rows) -> ScoreColumns:
     """The coverage of each conversation; a plain reply has called nothing."""
     answers = replies(settings, rows)
-    made: list[Sequence[Any]] = [()] * len(answers)
+    calls_by_row: list[Sequence[Any]] = [()] * len(answers)
     if rows.traces is not None:
-        made = [trace.function_calls for trace in rows.traces]
+        calls_by_row = [trace.function_calls for trace in rows.traces]
     match = _matched_in_order if settings.mode == "in_order" else _matched_in_any_order
 
     def one(entries: list[Any], calls: Sequence[Any]) -> dict[str, Any]:
         required = required_calls(entries)
-        found = match(required, list(map(call_of, calls)))
+        matched = match(required, list(map(call_of, calls)))
         total = len(required)
         return {
-            "all_required_calls_made": 1.0 if found == total else 0.0,
-            "required_calls_coverage": found / total if total else 1.0,
-            "num_required_calls_made": found,
-            "num_required_calls_not_made": total - found,
-            "num_unrequired_calls": len(calls) - found,
+            "all_required_calls_made": 1.0 if matched == total else 0.0,
+            "required_calls_coverage": matched / total if total else 1.0,
+            "num_required_calls_made": matched,
+            "num_required_calls_not_made": total - matched,
+            "num_unrequired_calls": len(calls) - matched,
             "num_required_calls_total": total,
         }
 
     entries = lists(settings.function_calls, rows, stage=STAGE)
-    return row_by_row(KIND, one, [entries, Column(values=made)])
+    return row_by_row(KIND, one, [entries, Column(values=calls_by_row)])
 
 
 def required_calls(entries: Sequence[Any]) -> list[Call]:
@@ -106,8 +106,8 @@ def required_calls(entries: Sequence[Any]) -> list[Call]:
         elif (
             isinstance(entry, Mapping) and isinstance(entry.get("name"), str) and not set(entry) - {"name", "arguments"}
         ):
-            given = entry.get("arguments")
-            arguments = ANY_ARGUMENTS if given is None else _arguments(given)
+            raw_arguments = entry.get("arguments")
+            arguments = ANY_ARGUMENTS if raw_arguments is None else _arguments(raw_arguments)
             if arguments is not ANY_ARGUMENTS and not isinstance(arguments, Mapping):
                 raise RowFailureError(f"the arguments of entry {number} are no mapping")
             required.append((entry["name"], arguments))
@@ -121,14 +121,14 @@ def call_of(item: Mapping[str, Any]) -> Call:
     return str(item.get("name")), _arguments(item.get("arguments"))
 
 
-def _arguments(given: Any) -> Any:
+def _arguments(arguments: Any) -> Any:
     """The arguments of a call; JSON text is read, and what is no JSON equals no required arguments."""
-    if not isinstance(given, str):
-        return given
+    if not isinstance(arguments, str):
+        return arguments
     try:
-        return orjson.loads(given) if given.strip() else {}
+        return orjson.loads(arguments) if arguments.strip() else {}
     except orjson.JSONDecodeError:
-        return given
+        return arguments
 
 
 def call_fits(required: Call, call: Call) -> bool:

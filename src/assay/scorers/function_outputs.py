@@ -55,7 +55,7 @@ def outputs_of(trace: Trace, function: str) -> list[str]:
     return [output if isinstance(output, str) else content_text(output) for output in outputs]
 
 
-def _scored(settings: FunctionOutputScorer, rows: Rows, kind: BatchScorerKind, *, wanted: bool) -> ScoreColumns:
+def _scored(settings: FunctionOutputScorer, rows: Rows, kind: BatchScorerKind, *, expect_match: bool) -> ScoreColumns:
     replies(settings, rows)
     traces = rows.traces if rows.traces is not None else [Trace(())] * len(rows)
     outputs = [outputs_of(trace, settings.function_name) for trace in traces]
@@ -67,7 +67,7 @@ def _scored(settings: FunctionOutputScorer, rows: Rows, kind: BatchScorerKind, *
             raise RowFailureError(str(error)) from error
         matching = [text for text in texts if search(matchable(text))]
         return {
-            "is_correct": 1.0 if bool(matching) is wanted else 0.0,
+            "is_correct": 1.0 if bool(matching) is expect_match else 0.0,
             "function_call_name": settings.function_name,
             "matching_outputs": matching,
             "num_outputs": len(texts),
@@ -79,12 +79,12 @@ def _scored(settings: FunctionOutputScorer, rows: Rows, kind: BatchScorerKind, *
 
 def contains(settings: FunctionCallOutputContains, rows: Rows) -> ScoreColumns:
     """1.0 where an output matches."""
-    return _scored(settings, rows, CONTAINS, wanted=True)
+    return _scored(settings, rows, CONTAINS, expect_match=True)
 
 
 def not_contains(settings: FunctionCallOutputNotContains, rows: Rows) -> ScoreColumns:
     """1.0 where no output matches."""
-    return _scored(settings, rows, NOT_CONTAINS, wanted=False)
+    return _scored(settings, rows, NOT_CONTAINS, expect_match=False)
 
 
 _METADATA = ("function_call_name", "matching_outputs", "num_outputs")

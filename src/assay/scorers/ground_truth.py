@@ -22,24 +22,24 @@ def ground_truths(template: Template, rows: Rows, *, allow_empty: bool = False) 
     return present_texts(template, rows, "ground truth", allow_empty=allow_empty)
 
 
-def present_texts(template: Template, rows: Rows, what: str, *, allow_empty: bool) -> Column:
-    """The text of a template for every row that has one; `what` is missing where there is none."""
+def present_texts(template: Template, rows: Rows, name: str, *, allow_empty: bool) -> Column:
+    """The text of a template for every row that has one; `name` is missing where there is none."""
     column = values(template, rows, stage=_STAGE)
-    made = as_texts(template, column, stage=_STAGE)
+    texts = as_texts(template, column, stage=_STAGE)
     # a search of the whole column costs next to nothing; rows are looked at only when one of them has no value
     if (
         None in column.values
-        or (not allow_empty and "" in made.values)
-        or (shape(str(template)) is None and _may_hide_null(made.values))
+        or (not allow_empty and "" in texts.values)
+        or (shape(str(template)) is None and _may_hide_null(texts.values))
     ):
-        absent = _absent(template, rows, column.values, made, allow_empty=allow_empty)
+        absent = _absent(template, rows, column.values, texts, allow_empty=allow_empty)
         failures = {
-            place: Failure(stage=_STAGE, kind="missing_field", detail=f"the sample has no {what}: {reason}")
+            place: Failure(stage=_STAGE, kind="missing_field", detail=f"the sample has no {name}: {reason}")
             for place, reason in absent.items()
         }
         # a template that failed says more than the filler that it left
-        return Column(values=made.values, failures=dict(sorted({**failures, **made.failures}.items())))
-    return made
+        return Column(values=texts.values, failures=dict(sorted({**failures, **texts.failures}.items())))
+    return texts
 
 
 def check_not_empty(template: Template, *, allow_empty: bool) -> None:
@@ -53,21 +53,23 @@ def _may_hide_null(texts: list[Any]) -> bool:
     return any(word in texts for word in ("None", "none", "NONE"))
 
 
-def _absent(template: Template, rows: Rows, given: list[Any], made: Column, *, allow_empty: bool) -> dict[int, str]:
+def _absent(
+    template: Template, rows: Rows, raw_values: list[Any], texts: Column, *, allow_empty: bool
+) -> dict[int, str]:
     """Why rows have no value, by their places."""
     names = [use.name for use in columns_read(template)]
-    shown = f'"{names[0]}"' if len(names) == 1 else "the template's value"
+    value_name = f'"{names[0]}"' if len(names) == 1 else "the template's value"
     reasons: dict[int, str] = {}
-    for place, (value, text) in enumerate(zip(given, made.values, strict=True)):
-        if place in made.failures:
+    for place, (value, text) in enumerate(zip(raw_values, texts.values, strict=True)):
+        if place in texts.failures:
             continue
         if value is None:
-            reasons[place] = f"{shown} is null"
+            reasons[place] = f"{value_name} is null"
         elif text == "" and not allow_empty:
-            reasons[place] = f"{shown} is empty"
+            reasons[place] = f"{value_name} is empty"
         elif isinstance(value, str) and value.strip().casefold() == "none":
             # the text itself may be the answer: it stands for null only where the sample says null
             sample = rows.samples[place]
             if any(name in sample and sample[name] is None for name in names):
-                reasons[place] = f"{shown} is null"
+                reasons[place] = f"{value_name} is null"
     return reasons

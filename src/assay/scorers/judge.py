@@ -51,7 +51,7 @@ async def judged(settings: JudgeScorerSpec, rows: Rows, ask: Ask, form: Form[Val
     return await ask_judge(ask, request, model=str(settings.model_key), read=form.read, stage=STAGE)
 
 
-def beside(verdict: Verdict[Any]) -> dict[str, Any]:
+def verdict_metadata(verdict: Verdict[Any]) -> dict[str, Any]:
     """What a judge said beside its verdict, as metadata."""
     return {"reasoning": verdict.reasoning, "confidence": verdict.confidence}
 

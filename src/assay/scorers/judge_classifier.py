@@ -9,7 +9,7 @@ from pydantic import ValidationInfo, field_validator
 from assay.judging.response_format import choice_form
 from assay.registry import JudgeScorerKind
 from assay.scorers.common import SHARE, STAGE, score_of
-from assay.scorers.judge import JudgeScorerSpec, beside, distinct, judged
+from assay.scorers.judge import JudgeScorerSpec, distinct, judged, verdict_metadata
 from assay.spec.fields import Template
 from assay.templates import values
 from assay.types import Ask, Failure, Rows, Score
@@ -58,7 +58,7 @@ async def judge_classifier(settings: JudgeClassifier, rows: Rows, ask: Ask) -> S
         "is_correct": 1.0 if verdict.value in settings.correct_labels else 0.0,
         "predicted_label": verdict.value,
         "raw_label": verdict.written,
-        **beside(verdict),
+        **verdict_metadata(verdict),
     }
     return score_of(KIND, fields if truth is None else {**fields, _TRUTH: truth})
 
@@ -66,13 +66,13 @@ async def judge_classifier(settings: JudgeClassifier, rows: Rows, ask: Ask) -> S
 def _ground_truth(settings: JudgeClassifier, rows: Rows) -> str | Failure | None:
     """The true label as text, None when nobody knows it; found before anything is asked."""
     if settings.ground_truth is None:
-        known = rows.samples[0].get(_TRUTH)
+        label = rows.samples[0].get(_TRUTH)
     else:
         column = values(settings.ground_truth, rows, stage=STAGE)
         if column.failures:
             return column.failures[0]
-        known = column.values[0]
-    return None if known in (None, "") else str(known)
+        label = column.values[0]
+    return None if label in (None, "") else str(label)
 
 
 KIND = JudgeScorerKind(

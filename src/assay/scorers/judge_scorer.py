@@ -10,7 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from assay.judging.response_format import score_form
 from assay.registry import JudgeScorerKind
 from assay.scorers.common import SHARE, score_of
-from assay.scorers.judge import JudgeScorerSpec, beside, judged
+from assay.scorers.judge import JudgeScorerSpec, judged, verdict_metadata
 from assay.types import Ask, Failure, Rows, Score
 
 
@@ -41,7 +41,7 @@ async def judge_scale(settings: JudgeScale, rows: Rows, ask: Ask) -> Score | Fai
     if isinstance(verdict, Failure):
         return verdict
     share = (verdict.value - low) / (high - low)
-    return score_of(KIND, {"score": share, "raw_score": verdict.value, **beside(verdict)})
+    return score_of(KIND, {"score": share, "raw_score": verdict.value, **verdict_metadata(verdict)})
 
 
 KIND = JudgeScorerKind(

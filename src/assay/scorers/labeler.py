@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 from assay.judging.response_format import choice_form, label_form
 from assay.registry import JudgeScorerKind
 from assay.scorers.common import score_of
-from assay.scorers.judge import JudgeScorerSpec, beside, distinct, judged
+from assay.scorers.judge import JudgeScorerSpec, distinct, judged, verdict_metadata
 from assay.types import Ask, Failure, Rows, Score
 
 
@@ -36,7 +36,7 @@ async def label(settings: Labeler, rows: Rows, ask: Ask) -> Score | Failure:
     verdict = await judged(settings, rows, ask, choice_form(labels) if labels else label_form())
     if isinstance(verdict, Failure):
         return verdict
-    return score_of(KIND, {"label": verdict.value, "raw_label": verdict.written, **beside(verdict)})
+    return score_of(KIND, {"label": verdict.value, "raw_label": verdict.written, **verdict_metadata(verdict)})
 
 
 KIND = JudgeScorerKind(

@@ -66,9 +66,9 @@ def last_number(text: str) -> Number | None:
     (Decimal('18'), Decimal('0.75'), None)
     """
     last = deque(_NUMBER.finditer(text), maxlen=1)
-    written = _last_written(text)
-    if written is not None and (not last or written.end() >= last[0].end()):
-        return _value(written)
+    spelled = _last_written(text)
+    if spelled is not None and (not last or spelled.end() >= last[0].end()):
+        return _value(spelled)
     return _decimal(last[0]) if last else None
 
 
@@ -81,8 +81,8 @@ def one_number(text: str) -> Number:
     (Decimal('1018'), Decimal('0.75'), Decimal('100000'))
     """
     text = text.rsplit("####", 1)[-1]
-    written = _last_written(text)
-    match = written if written is not None else _NUMBER.search(text)
+    spelled = _last_written(text)
+    match = spelled if spelled is not None else _NUMBER.search(text)
     if match is None:
         raise ValueError("holds no number")
     rest = f"{text[: match.start()]} {text[match.end() :]}"
@@ -95,17 +95,17 @@ def one_number(text: str) -> Number:
     symbol = _SYMBOL.search(rest)
     if symbol is not None:
         raise ValueError(f'is not one number: "{symbol[0]}" stands beside it')
-    value = _decimal(match) if written is None else _value(match)
+    value = _decimal(match) if spelled is None else _value(match)
     if value is None:
         raise ValueError("is too large to compute, or divides by zero")
     return value
 
 
-def close(expected: Number, found: Number, tolerance: Decimal) -> bool:
+def close(expected: Number, actual: Number, tolerance: Decimal) -> bool:
     """Whether two numbers differ by no more than the tolerance."""
-    if isinstance(expected, Decimal) and isinstance(found, Decimal):
-        return expected == found or _WIDE.subtract(expected, found).copy_abs() <= tolerance
-    one, two = _as_fraction(expected), _as_fraction(found)
+    if isinstance(expected, Decimal) and isinstance(actual, Decimal):
+        return expected == actual or _WIDE.subtract(expected, actual).copy_abs() <= tolerance
+    one, two = _as_fraction(expected), _as_fraction(actual)
     return one is not None and two is not None and abs(one - two) <= Fraction(tolerance)
 
 
@@ -144,8 +144,8 @@ def _fraction(match: re.Match[str]) -> Fraction | None:
 
 
 def _power(match: re.Match[str]) -> Fraction | None:
-    written = match["exponent"] or match["raised"].translate(_SUPERSCRIPTS)
-    exponent = int(written.replace("\u2212", "-"))
+    digits = match["exponent"] or match["raised"].translate(_SUPERSCRIPTS)
+    exponent = int(digits.replace("\u2212", "-"))
     base = _plain(match["base"])
     if abs(exponent) * len(match["base"]) > LARGEST_POWER or (base == 0 and exponent < 0):
         return None

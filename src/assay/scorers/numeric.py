@@ -46,12 +46,12 @@ def numeric_equals(settings: NumericEquals, rows: Rows) -> ScoreColumns:
         except ValueError as error:
             raise RowFailureError(f'the ground truth "{truth[:100]}" {error}') from error
         part = _marked(text, pattern)
-        found = None if part is None else last_number(part)
+        actual = None if part is None else last_number(part)
         return {
-            "is_correct": 1.0 if found is not None and close(expected, found, tolerance) else 0.0,
+            "is_correct": 1.0 if actual is not None and close(expected, actual, tolerance) else 0.0,
             "answer_gt": str(expected),
-            "answer_pred": None if found is None else str(found),
-            "number_found": found is not None,
+            "answer_pred": None if actual is None else str(actual),
+            "number_found": actual is not None,
         }
 
     columns = [ground_truths(settings.ground_truth, rows), looked_at(settings, rows)]

@@ -30,8 +30,8 @@ def compiled(pattern: str) -> Any:
     try:
         return re2.compile(pattern, options)
     except (re2.error, UnicodeEncodeError) as error:
-        told = error.args[0] if error.args else error
-        reason = told.decode(errors="replace") if isinstance(told, bytes) else str(told)
+        message = error.args[0] if error.args else error
+        reason = message.decode(errors="replace") if isinstance(message, bytes) else str(message)
         hint = "; RE2 has no lookaround and no backreferences" if "(?" in reason or "escape" in reason else ""
         raise ValueError(f"RE2 cannot run the pattern: {reason}{hint}") from error
 

@@ -65,8 +65,8 @@ class RagChecker(ReplyScorer):
     def computed(self) -> tuple[ScoreName, ...]:
         """The scores to compute: those that the file lists, else all that its columns allow."""
         allowed = SCORES if self.has_target else WITHOUT_TARGET
-        wanted = self.scores_to_compute
-        return tuple(name for name in allowed if wanted is None or name in wanted)
+        selected = self.scores_to_compute
+        return tuple(name for name in allowed if selected is None or name in selected)
 
     @model_validator(mode="after")
     def _has_what_its_scores_need(self) -> RagChecker:
@@ -110,25 +110,27 @@ class Side:
 
     def required(self) -> Side:
         """The claims that a good answer must make."""
-        kept = [place for place, label in enumerate(self.labels or ()) if label == "REQUIRED"]
+        positions = [position for position, label in enumerate(self.labels or ()) if label == "REQUIRED"]
         return Side(
-            claims=[self.claims[place] for place in kept],
-            by_other=None if self.by_other is None else [self.by_other[place] for place in kept],
-            by_chunk=None if self.by_chunk is None else [[chunk[place] for place in kept] for chunk in self.by_chunk],
+            claims=[self.claims[position] for position in positions],
+            by_other=None if self.by_other is None else [self.by_other[position] for position in positions],
+            by_chunk=None
+            if self.by_chunk is None
+            else [[chunk[position] for position in positions] for chunk in self.by_chunk],
         )
 
     def document(self) -> list[dict[str, Any]]:
         """Every claim with its label and its entailments, as the store keeps them."""
         entries: list[dict[str, Any]] = []
-        for place, claim in enumerate(self.claims):
+        for position, claim in enumerate(self.claims):
             entry: dict[str, Any] = {"claim": claim.document()}
             if self.labels is not None:
-                entry["label"] = self.labels[place]
+                entry["label"] = self.labels[position]
             if self.by_other is not None:
-                entry |= {"entailed": self.by_other[place].entailed, "reason": self.by_other[place].reason}
+                entry |= {"entailed": self.by_other[position].entailed, "reason": self.by_other[position].reason}
             if self.by_chunk is not None:
                 entry["chunks"] = [
-                    {"entailed": chunk[place].entailed, "reason": chunk[place].reason} for chunk in self.by_chunk
+                    {"entailed": chunk[position].entailed, "reason": chunk[position].reason} for chunk in self.by_chunk
                 ]
             entries.append(entry)
         return entries
@@ -142,7 +144,7 @@ async def check_rag(settings: RagChecker, rows: Rows, ask: Ask) -> Score | Failu
         query = str(_column(rows.samples[0], settings.query_column))
         chunks = _chunks(settings, rows)
         response, target = await _claims(settings, judge, rows.samples[0], query, response_text)
-        target_text = _target_text(settings, rows.samples[0], target.claims)
+        target_text = _text(settings, rows.samples[0]) or "\n".join(map(str, target.claims))
         response, target = await _entailed(settings, judge, response, target, (response_text, target_text), chunks)
     except _Stopped as stopped:
         return stopped.failure
@@ -184,15 +186,15 @@ async def _side(
         claims = _read(sample, column, claims_of)
     if isinstance(claims, Failure) or settings.mode == "all_claims":
         return claims if isinstance(claims, Failure) else Side(claims=claims)
-    found = claims
+    extracted = claims
     labelled: ColumnName | None = getattr(settings, f"{side}_labels_column")
     labels: list[Label] | Failure
     if labelled is None:
-        shown = text or "\n".join(map(str, found))
-        labels = await judge.label(query, shown, found, settings.claim_labeling_instructions)
+        context = text or "\n".join(map(str, extracted))
+        labels = await judge.label(query, context, extracted, settings.claim_labeling_instructions)
     else:
-        labels = _read(sample, labelled, lambda value: labels_of(value, found))
-    return labels if isinstance(labels, Failure) else Side(claims=found, labels=labels)
+        labels = _read(sample, labelled, lambda value: labels_of(value, extracted))
+    return labels if isinstance(labels, Failure) else Side(claims=extracted, labels=labels)
 
 
 async def _entailed(
@@ -244,12 +246,12 @@ class _Needs:
     @classmethod
     def of(cls, scores: Sequence[str], *, has_chunks: bool) -> _Needs:
         """What the scores take, where there are chunks and where there are none."""
-        wanted = {name for name in scores if has_chunks or name in WITHOUT_CONTEXT}
+        selected = {name for name in scores if has_chunks or name in WITHOUT_CONTEXT}
         return cls(
-            response_in_target=bool(wanted & {"precision", "f1_score", "hallucination", "self_knowledge", *_NOISE}),
-            target_in_response=bool(wanted & {"recall", "f1_score", "context_utilization"}),
-            response_in_chunks=bool(wanted & {"hallucination", "self_knowledge", "faithfulness", *_NOISE}),
-            target_in_chunks=bool(wanted & {"claim_recall", "context_precision", "context_utilization", *_NOISE}),
+            response_in_target=bool(selected & {"precision", "f1_score", "hallucination", "self_knowledge", *_NOISE}),
+            target_in_response=bool(selected & {"recall", "f1_score", "context_utilization"}),
+            response_in_chunks=bool(selected & {"hallucination", "self_knowledge", "faithfulness", *_NOISE}),
+            target_in_chunks=bool(selected & {"claim_recall", "context_precision", "context_utilization", *_NOISE}),
         )
 
 
@@ -292,11 +294,11 @@ def rag_scores(names: Sequence[str], response: Side, target: Side) -> dict[str, 
         values["self_knowledge"] = _share(sum(not covered and right for covered, right in pairs), n_response)
     if r_in is not None and t_in is not None and correct is not None:
         relevant = [any(chunk) for chunk in t_in]
-        for name, wanted in zip(_NOISE, (True, False), strict=True):
+        for name, relevance in zip(_NOISE, (True, False), strict=True):
             noisy = sum(
                 not correct[place]
                 and any(
-                    chunk[place] for chunk, is_relevant in zip(r_in, relevant, strict=True) if is_relevant is wanted
+                    chunk[place] for chunk, is_relevant in zip(r_in, relevant, strict=True) if is_relevant is relevance
                 )
                 for place in range(n_response)
             )
@@ -358,11 +360,6 @@ def _passage(entry: Any, number: int) -> str:
 def _text(settings: RagChecker, sample: Mapping[str, Any]) -> str:
     """The target as text; empty where the dataset has only its claims."""
     return "" if settings.target_column is None else str(_column(sample, settings.target_column))
-
-
-def _target_text(settings: RagChecker, sample: Mapping[str, Any], claims: Sequence[Claim]) -> str:
-    """The text that the response is held against: the target, or its claims one per line."""
-    return _text(settings, sample) or "\n".join(map(str, claims))
 
 
 def _column(sample: Mapping[str, Any], column: ColumnName) -> Any:

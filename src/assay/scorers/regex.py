@@ -33,8 +33,8 @@ def regex(settings: Regex, rows: Rows) -> ScoreColumns:
     search = pattern.fullmatch if settings.full_match else pattern.search
 
     def one(text: str) -> dict[str, Any]:
-        found = search(matchable(text))
-        return {"is_correct": 1.0 if found else 0.0, "matched": found[0] if found else None}
+        match = search(matchable(text))
+        return {"is_correct": 1.0 if match else 0.0, "matched": match[0] if match else None}
 
     return row_by_row(KIND, one, [looked_at(settings, rows)])
 

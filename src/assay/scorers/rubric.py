@@ -99,9 +99,9 @@ class RubricScorer(TextScorer):
 
     @field_validator("rubric")
     @classmethod
-    def _read(cls, given: Any) -> Rubric:
+    def _read(cls, source: Any) -> Rubric:
         """The rubric from the file itself, from `!include`, or from the path of a file beside this one."""
-        return given if isinstance(given, Rubric) else _read_rubric(given)
+        return source if isinstance(source, Rubric) else _read_rubric(source)
 
     @model_validator(mode="after")
     def _can_work(self) -> RubricScorer:
@@ -244,7 +244,7 @@ class RubricScorer(TextScorer):
         text = looked_at(self, rows)
         if text.failures:
             return text.failures[0]
-        shown: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for name in ("prompt", "reference"):
             template: Template | None = getattr(self, name)
             if template is None:
@@ -254,7 +254,7 @@ class RubricScorer(TextScorer):
                 return column.failures[0]
             # what the sample leaves out is not shown; "None" would be graded against as text
             if column.values[0] not in (None, ""):
-                shown[name] = as_texts(template, column, stage=STAGE).values[0]
+                texts[name] = as_texts(template, column, stage=STAGE).values[0]
         truth = self._truth(rows)
         if isinstance(truth, Failure):
             return truth
@@ -262,8 +262,8 @@ class RubricScorer(TextScorer):
         row = rows.positions[0]
         submission = Submission(
             text=text.values[0],
-            prompt=shown.get("prompt"),
-            reference=shown.get("reference"),
+            prompt=texts.get("prompt"),
+            reference=texts.get("reference"),
             guidelines=rubric.guidelines,
             row=row,
         )
@@ -288,17 +288,17 @@ class RubricScorer(TextScorer):
             return Failure(stage=STAGE, kind="parse", detail=f"the ground truth does not fit the rubric: {error}")
 
 
-def _read_rubric(given: Any) -> Rubric:
-    if not isinstance(given, str):
-        return Rubric.from_dict(given)
-    place = given.place if isinstance(given, Located) else None
-    if "\n" in given or given.lstrip().startswith(("[", "{")):
-        return Rubric.from_text(str(given), place.file if place is not None else "rubric")
+def _read_rubric(source: Any) -> Rubric:
+    if not isinstance(source, str):
+        return Rubric.from_dict(source)
+    place = source.place if isinstance(source, Located) else None
+    if "\n" in source or source.lstrip().startswith(("[", "{")):
+        return Rubric.from_text(str(source), place.file if place is not None else "rubric")
     folder = Path(place.file).parent if place is not None else Path()
-    path = folder / given
+    path = folder / source
     root = project_folder(folder / "task")
     if not path.resolve().is_relative_to(root.resolve()):
-        raise SpecError(f'"{given}" leads out of the project folder {root}; `$ref` with --allow-outside permits it')
+        raise SpecError(f'"{source}" leads out of the project folder {root}; `$ref` with --allow-outside permits it')
     return Rubric.from_file(path)
 
 
@@ -317,13 +317,13 @@ async def judge_by_rubric(settings: RubricScorer, rows: Rows, ask: Ask) -> Score
     return beside_truth(outcome, item.rubric, item.truth, settings.config.scoring, words=words)
 
 
-def _panel_detail(settings: RubricScorer, said: Iterable[Said]) -> Mapping[str, Any] | None:
+def _panel_detail(settings: RubricScorer, rows: Iterable[Said]) -> Mapping[str, Any] | None:
     """How many verdicts were escalated or decided by a tie, missing votes, and weights that change nothing."""
-    kept = [metadata for _, metadata, _ in said if metadata is not None]
-    verdicts = sum(len(metadata.get("votes", {})) for metadata in kept)
-    ties = sum(len(metadata.get("decided_by_tie", ())) for metadata in kept)
+    scored = [metadata for _, metadata, _ in rows if metadata is not None]
+    verdicts = sum(len(metadata.get("votes", {})) for metadata in scored)
+    ties = sum(len(metadata.get("decided_by_tie", ())) for metadata in scored)
     detail: dict[str, Any] = {}
-    counts = count_votes(stored_votes(kept))
+    counts = count_votes(stored_votes(scored))
     notes = missing_notes(counts)
     notes += dict.fromkeys(
         note for rubric in settings.rubrics for note in weight_notes(settings.panel, rubric, settings.config)
@@ -334,15 +334,15 @@ def _panel_detail(settings: RubricScorer, said: Iterable[Said]) -> Mapping[str, 
             for judge, count in counts.items()
         }
     if settings.escalation is not None:
-        escalated = sum(len(metadata.get("escalated", ())) for metadata in kept)
+        escalated = sum(len(metadata.get("escalated", ())) for metadata in scored)
         detail["escalated"] = {"n": escalated, "of": verdicts}
         if verdicts:
             notes.append(f"{escalated:,} of {verdicts:,} verdicts ({escalated / verdicts:.1%}) were escalated")
         notes += dict.fromkeys(
-            note for metadata in kept for note in metadata.get("warnings") or () if "no confidence" in note
+            note for metadata in scored for note in metadata.get("warnings") or () if "no confidence" in note
         )
     if ties:
-        continuous = mean_of([metadata.get("continuous_score") for metadata in kept])
+        continuous = mean_of([metadata.get("continuous_score") for metadata in scored])
         detail["ties"] = {"n": ties, "of": verdicts, "continuous_score": continuous}
         unsnapped = "" if continuous is None else f"; the mean score without snapping to options is {continuous:.3f}"
         notes.append(f"{ties / verdicts:.1%} of the verdicts were decided by a tie{unsnapped}")

@@ -31,29 +31,29 @@ class JsonSchema(TextScorer):
 
     @field_validator("wanted")
     @classmethod
-    def _is_a_schema(cls, given: Any) -> Any:
-        if isinstance(given, str) and has_placeholder(given):
-            return given
-        if isinstance(given, str):
+    def _is_a_schema(cls, schema: Any) -> Any:
+        if isinstance(schema, str) and has_placeholder(schema):
+            return schema
+        if isinstance(schema, str):
             try:
-                given = orjson.loads(str(given))  # orjson takes no subclass of str
+                schema = orjson.loads(str(schema))  # orjson takes no subclass of str
             except orjson.JSONDecodeError as error:
                 raise ValueError(f"the schema is text, but not JSON: {error.msg}") from error
-        if not isinstance(given, Mapping | bool):
+        if not isinstance(schema, Mapping | bool):
             raise ValueError("expected a JSON Schema: a mapping, true or false")
-        _check_schema(given)
-        return given
+        _check_schema(schema)
+        return schema
 
 
 def json_schema(settings: JsonSchema, rows: Rows) -> ScoreColumns:
     """1.0 where the text is valid JSON by the schema, with the first problem where it is not."""
     problem_of = _judge(orjson.dumps(settings.wanted).decode())
 
-    def one(given: Any) -> dict[str, Any]:
-        document = given
-        if isinstance(given, str):
+    def one(value: Any) -> dict[str, Any]:
+        document = value
+        if isinstance(value, str):
             try:
-                document = orjson.loads(given)
+                document = orjson.loads(value)
             except orjson.JSONDecodeError as error:
                 return {"is_correct": 0.0, "problem": f"not JSON: {error}"}
         problem = problem_of(document)
@@ -76,10 +76,10 @@ def _check_schema(schema: Any) -> None:
         raise ValueError(f"not a valid JSON Schema: at {at}: {error.message[:300]}") from error
     except (TypeError, RecursionError) as error:
         raise ValueError(f"not a valid JSON Schema: {error}") from error
-    known = {str(part["$id"]) for part in _parts(schema) if isinstance(part.get("$id"), str)}
+    ids = {str(part["$id"]) for part in _parts(schema) if isinstance(part.get("$id"), str)}
     for part in _parts(schema):
         reference = part.get("$ref")
-        if isinstance(reference, str) and not reference.startswith("#") and reference.split("#")[0] not in known:
+        if isinstance(reference, str) and not reference.startswith("#") and reference.split("#")[0] not in ids:
             raise ValueError(f'the schema refers to "{reference}"; only references inside the schema are followed')
         for pattern in (part.get("pattern"), *_pattern_keys(part)):
             if isinstance(pattern, str):
@@ -118,9 +118,9 @@ def _judge(schema_text: str) -> Callable[[Any], str | None]:
     from referencing.exceptions import Unresolvable
 
     schema = orjson.loads(schema_text)
-    usual = validator_for(schema, default=_newest())
-    counted = {name: _counted(function) for name, function in {**usual.VALIDATORS, **_LINEAR}.items()}
-    linear = extend(usual, counted)  # type: ignore[no-untyped-call]
+    base = validator_for(schema, default=_newest())
+    counted = {name: _counted(function) for name, function in {**base.VALIDATORS, **_LINEAR}.items()}
+    linear = extend(base, counted)  # type: ignore[no-untyped-call]
     validator = linear(schema, registry=Registry())
 
     def problem_of(document: Any) -> str | None:
@@ -157,23 +157,23 @@ def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterat
 
 
 def _pattern_properties(validator: Any, patterns: Any, instance: Any, schema: Any) -> Iterator[Any]:
-    for pattern, wanted in patterns.items() if isinstance(instance, Mapping) else ():
+    for pattern, subschema in patterns.items() if isinstance(instance, Mapping) else ():
         for name, value in instance.items():
             if compiled(pattern).search(matchable(name)):
-                yield from validator.descend(value, wanted, path=name, schema_path=pattern)
+                yield from validator.descend(value, subschema, path=name, schema_path=pattern)
 
 
-def _additional_properties(validator: Any, wanted: Any, instance: Any, schema: Any) -> Iterator[Any]:
+def _additional_properties(validator: Any, subschema: Any, instance: Any, schema: Any) -> Iterator[Any]:
     from jsonschema import ValidationError
 
     named, patterns = schema.get("properties", {}), [compiled(p) for p in schema.get("patternProperties", {})]
     for name, value in instance.items() if isinstance(instance, Mapping) else ():
         if name in named or any(pattern.search(matchable(name)) for pattern in patterns):
             continue
-        if wanted is False:
+        if subschema is False:
             yield ValidationError(f"the property {name!r} is not expected")
         else:
-            yield from validator.descend(value, wanted, path=name)
+            yield from validator.descend(value, subschema, path=name)
 
 
 # the library runs these on an engine that a hostile reply can keep busy for ever

@@ -42,9 +42,9 @@ def snippet(settings: PythonScorer, rows: Rows, *, sandbox: Sandbox) -> ScoreCol
     {'length': [4]}
     """
     code = settings.compute_scores_snippet
-    given = arguments(rows, outputs=code.takes(2))
+    inputs = arguments(rows, outputs=code.takes(2))
     program = Program.of(code, "sample", isolation=isolation_of(code, settings.isolation))
-    return scored(sandbox.map(program, given), code)
+    return scored(sandbox.map(program, inputs), code)
 
 
 def arguments(rows: Rows, *, outputs: bool) -> list[list[Any]]:
@@ -58,19 +58,19 @@ def arguments(rows: Rows, *, outputs: bool) -> list[list[Any]]:
 
 def scored(results: Sequence[Result], code: Code) -> ScoreColumns:
     """The results of a batch as columns; what is no score is a failure of its row."""
-    made: list[tuple[Fields, Fields] | None] = []
+    scores: list[tuple[Fields, Fields] | None] = []
     failures: dict[int, Failure] = {}
     for place, result in enumerate(results):
         try:
-            made.append(read_score(result, code.function))
+            scores.append(read_score(result, code.function))
         except RowFailureError as error:
             failures[place] = error.failure
-            made.append(None)
-    values = dict.fromkeys(name for score in made if score for name in score[0])
-    metadata = dict.fromkeys(name for score in made if score for name in score[1])
+            scores.append(None)
+    values = dict.fromkeys(name for score in scores if score for name in score[0])
+    metadata = dict.fromkeys(name for score in scores if score for name in score[1])
     return ScoreColumns(
-        values={name: [score and score[0].get(name) for score in made] for name in values},
-        metadata={name: [score and score[1].get(name) for score in made] for name in metadata},
+        values={name: [score and score[0].get(name) for score in scores] for name in values},
+        metadata={name: [score and score[1].get(name) for score in scores] for name in metadata},
         failures=failures,
     )
 

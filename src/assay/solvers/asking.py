@@ -54,6 +54,6 @@ def answer_in(reply: Reply) -> str | Failure:
     return Failure(stage=STAGE, kind="parse", detail=f"the reply has no content{reason}")
 
 
-def said(reply: Reply) -> tuple[Item, ...]:
+def reply_items(reply: Reply) -> tuple[Item, ...]:
     """The reply as it joins the conversation."""
     return reply.items or (message("assistant", reply.text or ""),)

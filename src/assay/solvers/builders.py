@@ -69,11 +69,11 @@ class Loop(Settings):
 
     @field_validator("message_builders", mode="before")
     @classmethod
-    def _begins_once(cls, written: Any) -> Any:
-        for i, builder in enumerate(written if isinstance(written, list) else ()):
+    def _begins_once(cls, builders: Any) -> Any:
+        for i, builder in enumerate(builders if isinstance(builders, list) else ()):
             if isinstance(builder, Mapping) and builder.get("type") == "load_trace":
                 raise misplaced((i, "type"), "load_trace cannot stand inside a loop: a conversation begins once")
-        return written
+        return builders
 
     @property
     def can_end_early(self) -> bool:

@@ -50,13 +50,13 @@ def as_trace(value: object) -> Trace:
     items = _unwrapped(_recorded(value) if isinstance(value, str) else value)
     if isinstance(items, str) or not isinstance(items, Sequence):
         raise UnreadableError("parse", f"expected text or a list of messages, got {type(value).__name__}")
-    made: list[Item] = []
+    trace_items: list[Item] = []
     for number, entry in enumerate(items, start=1):
         if not isinstance(entry, Mapping) or not (_is_text(entry, "role") or _is_text(entry, "type")):
             raise UnreadableError("parse", f"entry {number} of the conversation has neither role nor type")
         _check_parts(entry, number)
-        made.extend(_items(entry))
-    return Trace(tuple(made))
+        trace_items.extend(_items(entry))
+    return Trace(tuple(trace_items))
 
 
 def _unwrapped(value: object) -> object:
@@ -79,8 +79,8 @@ def _check_parts(entry: Mapping[str, Any], number: int) -> None:
         kind = part.get("type") if isinstance(part, Mapping) else None
         if kind is not None and kind not in MESSAGE_PARTS and "text" not in part and kind not in CHAT_PARTS:
             hint = nearest(str(kind), MESSAGE_PARTS)
-            known = f'did you mean "{hint}"?' if hint else f"there is {listing(sorted(MESSAGE_PARTS))}"
-            raise UnreadableError("parse", f'entry {number} has a part of the unknown type "{kind}"; {known}')
+            choices = f'did you mean "{hint}"?' if hint else f"there is {listing(sorted(MESSAGE_PARTS))}"
+            raise UnreadableError("parse", f'entry {number} has a part of the unknown type "{kind}"; {choices}')
 
 
 def recorded(value: object) -> Trace | str:
@@ -100,9 +100,14 @@ def column_of(column: str, sample: Mapping[str, Any]) -> Any:
     """The value of a column that the sample must have."""
     if column in sample:
         return sample[column]
-    near = nearest(column, sample)
-    hint = f'did you mean "{near}"?' if near else f"it has {listing(sample)}"
+    suggestion = nearest(column, sample)
+    hint = f'did you mean "{suggestion}"?' if suggestion else f"it has {listing(sample)}"
     raise UnreadableError("missing_field", f'the sample has no column "{column}"; {hint}')
+
+
+def answer_trace(answer: str) -> Trace:
+    """The conversation that an answer alone stands for."""
+    return Trace(({"type": "message", "role": "assistant", "content": answer},))
 
 
 def answer_of(trace: Trace) -> str:
@@ -129,15 +134,15 @@ def _recorded(text: str) -> list[Any] | dict[str, Any] | None:
     if not text.startswith(("[", "{")):
         return None
     try:
-        written = orjson.loads(text)
+        document = orjson.loads(text)
     except orjson.JSONDecodeError:
         return None
-    if isinstance(written, dict):
-        return written if "FORMAT" in written else None
-    is_conversation = bool(written) and all(
-        isinstance(entry, dict) and (_is_text(entry, "role") or _is_text(entry, "type")) for entry in written
+    if isinstance(document, dict):
+        return document if "FORMAT" in document else None
+    is_conversation = bool(document) and all(
+        isinstance(entry, dict) and (_is_text(entry, "role") or _is_text(entry, "type")) for entry in document
     )
-    return written if is_conversation else None
+    return document if is_conversation else None
 
 
 def _is_text(entry: Mapping[str, Any], name: str) -> bool:
@@ -163,10 +168,10 @@ def _items(entry: Mapping[str, Any]) -> Iterator[Item]:
 
 def _calls(message: Mapping[str, Any]) -> Iterator[Item]:
     """The function calls of a chat message, in today's form or the older one."""
-    given = message.get("tool_calls") or []
+    calls = message.get("tool_calls") or []
     if isinstance(message.get("function_call"), Mapping):
-        given = [*given, {"id": None, "function": message["function_call"]}]
-    for call in given if isinstance(given, list) else []:
+        calls = [*calls, {"id": None, "function": message["function_call"]}]
+    for call in calls if isinstance(calls, list) else []:
         function = call.get("function") if isinstance(call, Mapping) else None
         if isinstance(function, Mapping):
             yield {

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import orjson
 
 from assay.registry import AskingSolverKind
-from assay.solvers.asking import STAGE, AskingSolverSpec, answer_in, said
+from assay.solvers.asking import STAGE, AskingSolverSpec, answer_in, reply_items
 from assay.solvers.inputs import GenericInput, asked, rendered_json, request_from
 from assay.types import Ask, Failure, Item, Reply, Request, Rows, Sampling, Solution, Trace
 
@@ -42,23 +42,25 @@ async def grouped(settings: GroupedSingleTurnSolver, rows: Rows, ask: Ask) -> So
         if isinstance(answer, Failure):
             return replace(answer, detail=f"input {name}: {answer.detail}")
         answers.append(answer)
-        items += ({**item, "input": name} for item in (*asked(request), *said(reply)))
+        items += ({**item, "input": name} for item in (*asked(request), *reply_items(reply)))
     whole = dict(zip(names, answers, strict=True)) if isinstance(inputs, dict) else answers
     return Solution(answer=orjson.dumps(whole).decode(), trace=Trace(tuple(items)))
 
 
 def _requests(inputs: Sequence[Any], names: Sequence[Any], sampling: Sampling) -> list[Request] | Failure:
     """A question for every input; one that comes again is numbered, so that a random answer is drawn anew."""
-    made: list[Request] = []
+    requests: list[Request] = []
     seen: Counter[bytes] = Counter()
     for name, value in zip(names, inputs, strict=True):
         request = request_from(value, sampling)
         if isinstance(request, Failure):
             return replace(request, detail=f"input {name}: {request.detail}")
         text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-        made.append(replace(request, occurrence=seen[text]) if seen[text] and sampling.temperature != 0 else request)
+        requests.append(
+            replace(request, occurrence=seen[text]) if seen[text] and sampling.temperature != 0 else request
+        )
         seen[text] += 1
-    return made
+    return requests
 
 
 async def _replies(requests: Sequence[Request], ask: Ask) -> list[Reply]:

@@ -45,13 +45,13 @@ def request_of(builder: ChatInput | GenericInput, rows: Rows, sampling: Sampling
 
 
 def _messages(prompt: Sequence[InputMessage], rows: Rows) -> tuple[Item, ...] | Failure:
-    made: list[Item] = []
-    for written in prompt:
-        column = texts(written.content, rows, stage=STAGE)
+    messages: list[Item] = []
+    for template in prompt:
+        column = texts(template.content, rows, stage=STAGE)
         if column.failures:
             return column.failures[0]
-        made.append(message(written.role, column.values[0]))
-    return tuple(made)
+        messages.append(message(template.role, column.values[0]))
+    return tuple(messages)
 
 
 def rendered_json(template: Template, rows: Rows) -> Any:
@@ -106,8 +106,6 @@ def _messages_in(value: Any) -> tuple[Item, ...] | None:
 
 
 def _are_messages(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(m, dict) and _is_role(m) for m in value)
-
-
-def _is_role(entry: Mapping[str, Any]) -> bool:
-    return isinstance(entry.get("role"), str)
+    if not isinstance(value, list) or not value:
+        return False
+    return all(isinstance(entry, dict) and isinstance(entry.get("role"), str) for entry in value)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from assay.registry import AskingSolverKind
-from assay.solvers.asking import STAGE, AskingSolverSpec, InputMessage, answer_in, message, rendered, said
+from assay.solvers.asking import STAGE, AskingSolverSpec, answer_in, message, rendered, reply_items
 from assay.solvers.builders import (
     ChatMessage,
     Generate,
@@ -88,6 +88,7 @@ class _Talk:
             if isinstance(builder, Loop):
                 await self._repeat(builder)
                 continue
+            # where this message begins: a rule that drops it cuts the conversation here
             self._newest = len(self.items)
             if isinstance(builder, LoadTrace):
                 self._load(builder)
@@ -122,15 +123,18 @@ class _Talk:
             self.items.append(message(builder.output_role, text))
             return text
         reply = await self._ask(Request(messages=tuple(self.items), sampling=self._sampling))
-        text = _given(answer_in(reply))
+        text = _unless_failed(answer_in(reply))
         self.answers.append((len(self.items), text))
-        self.items += said(reply)
+        self.items += reply_items(reply)
         return text
 
     async def _other(self, builder: GenerateMessage, loop_index: int | None) -> str:
         """What another model has to say. Its system messages come first, whatever the conversation begins with."""
-        extra = [self._input(each, loop_index) for each in builder.extra_input_messages]
-        first = next((i for i, each in enumerate(extra) if each["role"] not in ("system", "developer")), len(extra))
+        extra = [
+            message(template.role, self._text(template.content, loop_index))
+            for template in builder.extra_input_messages
+        ]
+        first = next((i for i, item in enumerate(extra) if item["role"] not in ("system", "developer")), len(extra))
         between = self.items if builder.include_conversation else []
         model = str(builder.model_key)
         reply = await self._ask(Request(messages=(*extra[:first], *between, *extra[first:])), model=model)
@@ -139,9 +143,6 @@ class _Talk:
             raise _StoppedError(replace(text, detail=f"{model}: {text.detail}"))
         return text
 
-    def _input(self, written: InputMessage, loop_index: int | None) -> Item:
-        return message(written.role, self._text(written.content, loop_index))
-
     def _load(self, builder: LoadTrace) -> None:
         try:
             self.items += as_conversation(column_of(str(builder.trace_column), self._rows.samples[0])).items
@@ -149,25 +150,25 @@ class _Talk:
             raise _StoppedError(unreadable.as_failure()) from None
 
     def _includes(self, rule: TerminateIf, text: str, loop_index: int | None) -> bool:
-        wanted = self._text(rule.includes, loop_index)
-        if not wanted:
+        part = self._text(rule.includes, loop_index)
+        if not part:
             detail = "terminate_if: the text to look for is empty"
             raise _StoppedError(Failure(stage=STAGE, kind="template", detail=detail))
-        return wanted in text
+        return part in text
 
     def _text(self, template: Template, loop_index: int | None) -> str:
         seen = row_variables(replace(self._rows, traces=(Trace(tuple(self.items)),)), 0)
         variables: dict[str, Any] = {"sample": seen["sample"], "messages": seen["messages"]}
         if loop_index is not None:
             variables["loop_index"] = loop_index
-        return _given(rendered(template, variables))
+        return _unless_failed(rendered(template, variables))
 
     def _forget_since(self, length: int) -> None:
         del self.items[length:]
         self.answers = [answer for answer in self.answers if answer[0] < length]
 
 
-def _given(text: str | Failure) -> str:
+def _unless_failed(text: str | Failure) -> str:
     if isinstance(text, Failure):
         raise _StoppedError(text)
     return text

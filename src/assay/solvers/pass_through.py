@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Literal
 
 from assay.registry import BatchSolverKind
-from assay.solvers.conversation import UnreadableError, answer_of, as_text, as_trace, column_of
+from assay.solvers.conversation import UnreadableError, answer_of, answer_trace, as_text, as_trace, column_of
 from assay.spec.fields import ColumnName, SolverSpec
 from assay.types import Failure, Rows, Trace
 
@@ -58,16 +58,14 @@ def _one_by_one(column: str, rows: Rows) -> tuple[Rows, dict[int, Failure]]:
         traces.append(trace)
     if not any(traces):
         return _answered(rows, answers, None), failures
-    whole = [trace or (_NOBODY if place in failures else _said(answers[place])) for place, trace in enumerate(traces)]
+    whole = [
+        trace or (_NOBODY if place in failures else answer_trace(answers[place])) for place, trace in enumerate(traces)
+    ]
     return _answered(rows, answers, whole), failures
 
 
 def _answered(rows: Rows, answers: list[str], traces: list[Trace] | None) -> Rows:
     return replace(rows, answers=answers, traces=traces)
-
-
-def _said(answer: str) -> Trace:
-    return Trace(({"type": "message", "role": "assistant", "content": answer},))
 
 
 KIND = BatchSolverKind(settings=PassThroughSolver, solve=pass_through)

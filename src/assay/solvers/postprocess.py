@@ -10,11 +10,11 @@ import orjson
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.program import CallFailed, Program, Result
 from assay.solvers.asking import STAGE
-from assay.solvers.conversation import UnreadableError, as_trace
+from assay.solvers.conversation import UnreadableError, answer_trace, as_trace
 from assay.spec.fields import Postprocessor
 from assay.spec.isolation import isolation_of
 from assay.spec.messages import described
-from assay.types import MAX_FANOUT, Failure, Fanned, Rows, Trace
+from assay.types import MAX_FANOUT, Failure, Fanned, Rows
 
 
 def postprocess(settings: Postprocessor, rows: Rows, *, sandbox: Sandbox) -> list[Sequence[Fanned] | Failure]:
@@ -22,10 +22,10 @@ def postprocess(settings: Postprocessor, rows: Rows, *, sandbox: Sandbox) -> lis
     n = len(rows)
     answers: Sequence[Any] = [None] * n if rows.answers is None else rows.answers
     traces: Sequence[Any] = [None] * n if rows.traces is None else [trace.items for trace in rows.traces]
-    given = [list(row) for row in zip(rows.samples, rows.ids, answers, traces, strict=True)]
+    arguments = [list(row) for row in zip(rows.samples, rows.ids, answers, traces, strict=True)]
     code = settings.postprocess_snippet
     program = Program.of(code, "sample", isolation=isolation_of(code, settings.isolation))
-    results = sandbox.map(program, given)
+    results = sandbox.map(program, arguments)
     return [_fanned(result) for result in results]
 
 
@@ -57,13 +57,11 @@ def _row(number: int, pair: Any) -> Fanned:
     except TypeError as error:
         raise UnreadableError("code", f"row {number} of postprocess cannot be stored: {error}") from None
     if isinstance(output, str):
-        return Fanned(sample=sample, answer=output, trace=_said(output))
+        return Fanned(sample=sample, answer=output, trace=answer_trace(output))
     if not isinstance(output, dict) or not isinstance(output.get("output"), str):
         wrong = f"the solver_output of row {number} of postprocess is {described(output)}, not a SolverOutput"
         raise UnreadableError("code", wrong)
     items = output.get("trace")
-    return Fanned(sample=sample, answer=output["output"], trace=as_trace(items) if items else _said(output["output"]))
-
-
-def _said(answer: str) -> Trace:
-    return Trace(({"type": "message", "role": "assistant", "content": answer},))
+    return Fanned(
+        sample=sample, answer=output["output"], trace=as_trace(items) if items else answer_trace(output["output"])
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from assay.registry import AskingSolverKind
-from assay.solvers.asking import AskingSolverSpec, answer_in, said
+from assay.solvers.asking import AskingSolverSpec, answer_in, reply_items
 from assay.solvers.inputs import InputBuilder, asked, request_of
 from assay.types import Ask, Failure, Rows, Solution, Trace
 
@@ -26,7 +26,7 @@ async def single_turn(settings: SingleTurnSolver, rows: Rows, ask: Ask) -> Solut
     answer = answer_in(reply)
     if isinstance(answer, Failure):
         return answer
-    return Solution(answer=answer, trace=Trace((*asked(request), *said(reply))))
+    return Solution(answer=answer, trace=Trace((*asked(request), *reply_items(reply))))
 
 
 KIND = AskingSolverKind(settings=SingleTurnSolver, solve=single_turn)

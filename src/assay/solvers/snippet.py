@@ -11,7 +11,7 @@ import orjson
 from assay.registry import AskingSolverKind, InSandbox
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.program import CallFailed, Program
-from assay.solvers.asking import STAGE, AskingSolverSpec, said
+from assay.solvers.asking import STAGE, AskingSolverSpec, reply_items
 from assay.solvers.conversation import UnreadableError, answer_of, as_trace
 from assay.spec.code import SolverCode
 from assay.spec.isolation import Isolation, isolation_of
@@ -65,13 +65,13 @@ def _plain(reply: Reply) -> dict[str, Any]:
     message = {"role": "assistant", "content": reply.text, "refusal": reply.refusal}
     usage = {"prompt_tokens": reply.usage.prompt_tokens, "completion_tokens": reply.usage.completion_tokens}
     choice = {"index": 0, "message": message, "finish_reason": reply.finish_reason}
-    return {"text": reply.text, "items": said(reply), "raw_output": {"choices": [choice], "usage": usage}}
+    return {"text": reply.text, "items": reply_items(reply), "raw_output": {"choices": [choice], "usage": usage}}
 
 
-def _solution(made: Mapping[str, Any]) -> Solution:
+def _solution(outcome: Mapping[str, Any]) -> Solution:
     """The answer that the code names, else that of the conversation it kept."""
-    trace = as_trace(made["trace"]) if made["trace"] else Trace(())
-    output = made["output"]
+    trace = as_trace(outcome["trace"]) if outcome["trace"] else Trace(())
+    output = outcome["output"]
     return Solution(answer=answer_of(trace) if output is None else str(output), trace=trace)
 
 

@@ -80,8 +80,10 @@ def arguments_checked(
         signature = inspect.signature(function)
 
         def check(*args: Any, **kwargs: Any) -> None:
-            known = {name for name, each in signature.parameters.items() if each.kind is not each.VAR_KEYWORD}
-            refuse_unknown_keywords(function.__name__, kwargs, known.union(options))
+            keywords = {
+                name for name, parameter in signature.parameters.items() if parameter.kind is not parameter.VAR_KEYWORD
+            }
+            refuse_unknown_keywords(function.__name__, kwargs, keywords.union(options))
             try:
                 bound = signature.bind(*args, **kwargs).arguments
             except TypeError as error:
@@ -110,11 +112,11 @@ def arguments_checked(
 def keywords_named(cls: type[Checked]) -> type[Checked]:
     """Let a class name the nearest keyword for a misspelled one, instead of Python's bare TypeError."""
     init = cls.__init__
-    known = [name for name in inspect.signature(init).parameters if name != "self"]
+    keywords = [name for name in inspect.signature(init).parameters if name != "self"]
 
     @wraps(init)
     def checked(self: Any, *args: Any, **kwargs: Any) -> None:
-        refuse_unknown_keywords(cls.__name__, kwargs, known)
+        refuse_unknown_keywords(cls.__name__, kwargs, keywords)
         init(self, *args, **kwargs)
 
     cls.__init__ = checked  # type: ignore[method-assign]
@@ -130,11 +132,11 @@ def _check_values(
             continue
         words, fits = expected[name]
         repeated = parameter is not None and parameter.kind is parameter.VAR_POSITIONAL
-        wrong = [each for each in (value if repeated else (value,)) if not fits(each)]
+        wrong = [argument for argument in (value if repeated else (value,)) if not fits(argument)]
         if wrong:
-            raise ArgumentError(f"{callee}({name}=...): expected {words}, got {_shown(wrong[0])}")
+            raise ArgumentError(f"{callee}({name}=...): expected {words}, got {_shortened(wrong[0])}")
 
 
-def _shown(value: Any) -> str:
+def _shortened(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}..."

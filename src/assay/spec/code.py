@@ -39,31 +39,33 @@ class Code(Located):
     def takes(self, n: int) -> bool:
         """Whether the function has a place for an n-th argument; True where that cannot be seen."""
         try:
-            found = _functions(ast.parse(str(self))).get(self.function)
+            function = _functions(ast.parse(str(self))).get(self.function)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return True
-        return found is None or found.args.vararg is not None or _positional(found) >= n
+        return function is None or function.args.vararg is not None or _positional(function) >= n
 
     def _wrong_function(self, tree: ast.Module) -> Iterator[Problem]:
-        there = _functions(tree)
-        wanted = f"{self.function}({', '.join(self.parameters)})"
-        found = there.get(self.function)
-        if found is None:
+        functions = _functions(tree)
+        signature = f"{self.function}({', '.join(self.parameters)})"
+        function = functions.get(self.function)
+        if function is None:
             if self.function in _other_names(tree):
                 return
-            near = nearest(self.function, there)
-            line = there[near].lineno if near else 1
-            hint = f"; it has {', '.join(there)}" if there else ""
-            yield self._problem(f"the snippet has no function {wanted}{hint}", line, 1, near and self.function)
+            suggestion = nearest(self.function, functions)
+            line = functions[suggestion].lineno if suggestion else 1
+            hint = f"; it has {', '.join(functions)}" if functions else ""
+            yield self._problem(f"the snippet has no function {signature}{hint}", line, 1, suggestion and self.function)
             return
-        given = _positional(found)
-        required = given - len(found.args.defaults)
-        named = [arg for arg, default in zip(found.args.kwonlyargs, found.args.kw_defaults, strict=True) if not default]
-        enough = given >= self.least or found.args.vararg is not None
+        positional = _positional(function)
+        required = positional - len(function.args.defaults)
+        named = [
+            arg for arg, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True) if not default
+        ]
+        enough = positional >= self.least or function.args.vararg is not None
         if not enough or required > len(self.parameters) or named:
-            yield self._problem(f"expected {wanted}", found.lineno, found.col_offset + 1)
-        if self.only_async and not isinstance(found, ast.AsyncFunctionDef):
-            yield self._problem(f"expected async def {wanted}", found.lineno, found.col_offset + 1)
+            yield self._problem(f"expected {signature}", function.lineno, function.col_offset + 1)
+        if self.only_async and not isinstance(function, ast.AsyncFunctionDef):
+            yield self._problem(f"expected async def {signature}", function.lineno, function.col_offset + 1)
 
     def _problem(self, message: str, line: int, column: int, suggestion: str | None = None) -> Problem:
         place = self.at(line)

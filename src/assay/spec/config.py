@@ -33,7 +33,7 @@ class Config:
 
 def resolve_config(
     spec: Any,
-    given: Mapping[str, Any],
+    overrides: Mapping[str, Any],
     checker: Checker,
     *,
     strict: bool,
@@ -45,17 +45,20 @@ def resolve_config(
     values: dict[str, Any] = {}
     open_: set[str] = set()
     notes: list[Problem] = []
-    for key in given:
+    for key in overrides:
         if key not in parameters:
-            near = nearest(key, parameters)
-            there = "" if near else f"; there is {listing(parameters)}"
-            checker.problems.append(Problem(message=f'{owner} has no config parameter "{key}"{there}', suggestion=near))
+            suggestion = nearest(key, parameters)
+            choices = "" if suggestion else f"; there is {listing(parameters)}"
+            checker.problems.append(
+                Problem(message=f'{owner} has no config parameter "{key}"{choices}', suggestion=suggestion)
+            )
     for key, (parameter, at) in parameters.items():
         try:
             if parameter is None:
                 open_.add(key)
-            elif key in given:
-                values[key] = _given(parameter, given[key])
+            elif key in overrides:
+                accept = from_command_line if isinstance(overrides[key], str) else accepted
+                values[key] = accept(parameter, overrides[key])
             elif "default_value" in parameter.model_fields_set or parameter.nullable:
                 values[key] = accepted(parameter, parameter.default_value)
             else:
@@ -64,20 +67,16 @@ def resolve_config(
                 (checker.problems if strict else notes).append(checker.document.problem(message, at))
         except ValueError as error:
             open_.add(key)
-            if key in given:
+            if key in overrides:
                 checker.problems.append(Problem(message=f'config parameter "{key}": {error}'))
             else:
                 checker.report(f'default of "{key}": {error}', (*at, "default_value"))
     return Config(values=values, open=frozenset(open_), notes=tuple(notes))
 
 
-def _given(parameter: Parameter, value: Any) -> Any:
-    return from_command_line(parameter, value) if isinstance(value, str) else accepted(parameter, value)
-
-
 def _parameters(spec: Any, checker: Checker, steps: Steps) -> dict[str, tuple[Parameter | None, Steps]]:
     """Parameters by key; one that is wrong is None, so that its placeholders are not called unknown."""
-    found: dict[str, tuple[Parameter | None, Steps]] = {}
+    parameters: dict[str, tuple[Parameter | None, Steps]] = {}
     for i, node in enumerate(spec if isinstance(spec, list) else []):
         at = (*steps, i)
         if not isinstance(node, dict):
@@ -87,11 +86,11 @@ def _parameters(spec: Any, checker: Checker, steps: Steps) -> dict[str, tuple[Pa
         key = node.get("key")
         if not isinstance(key, str):
             continue
-        if key in found:
+        if key in parameters:
             checker.report(f'there is already a parameter with the key "{key}"', (*at, "key"))
             continue
-        found[str(key)] = (parameter, at)
-    return found
+        parameters[str(key)] = (parameter, at)
+    return parameters
 
 
 def _parameter(node: dict[str, Any], checker: Checker, at: Steps) -> Parameter | None:
@@ -102,8 +101,8 @@ def _parameter(node: dict[str, Any], checker: Checker, at: Steps) -> Parameter |
     if kind is None:
         checker.report(f'missing field "type" in the parameter; known: {listing(PARAMETERS)}', at)
     else:
-        near = nearest(str(kind), PARAMETERS)
-        checker.report(f'unknown parameter type "{kind}"; known: {listing(PARAMETERS)}', (*at, "type"), near)
+        suggestion = nearest(str(kind), PARAMETERS)
+        checker.report(f'unknown parameter type "{kind}"; known: {listing(PARAMETERS)}', (*at, "type"), suggestion)
     return None
 
 
@@ -140,22 +139,22 @@ def substitute(data: Any, config: Config, checker: Checker, steps: Steps, *, sec
 
 
 def _filled(text: str, config: Config, checker: Checker, at: Steps, *, secrets: bool) -> str:
-    def named(found: Any) -> str:
-        return f"{found[1]}{found[2]}" if found[2] in config.named else str(found[0])
+    def named(match: Any) -> str:
+        return f"{match[1]}{match[2]}" if match[2] in config.named else str(match[0])
 
-    def replaced(found: Any) -> str:
-        sort, name = found[1], found[2]
+    def replaced(match: Any) -> str:
+        sort, name = match[1], match[2]
         if sort == "config" and name in config.values:
             return text_of(config.values[name])
         if sort == "secrets":
             if secrets:
-                return str(found[0])
+                return str(match[0])
             checker.report("secrets may stand in models and generators only, not in a task", at)
         elif name not in config.open:
             names = [*config.values, *config.open]
-            near = nearest(name, names)
-            there = "" if near else f"; there is {listing(names)}"
-            checker.report(f'there is no config parameter "{name}"{there}', at, near)
-        return str(found[0])
+            suggestion = nearest(name, names)
+            choices = "" if suggestion else f"; there is {listing(names)}"
+            checker.report(f'there is no config parameter "{name}"{choices}', at, suggestion)
+        return str(match[0])
 
     return PLACEHOLDER.sub(replaced, _OF_SAMPLE.sub(named, text))

@@ -16,28 +16,28 @@ _FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][-+]?[0-9]+)
 _INT64 = range(-(2**63), 2**64)
 
 
-def is_text_in_data(tag: str, written: str) -> bool:
+def is_text_in_data(tag: str, text: str) -> bool:
     """Whether a plain value of a sample is text, whatever YAML 1.1 makes of it.
 
     >>> [is_text_in_data(TAG + "bool", written) for written in ("no", "false")]
     [True, False]
     """
     if tag == TAG + "bool":
-        return written.lower() not in _BOOLEANS
+        return text.lower() not in _BOOLEANS
     if tag == TAG + "int":
         # more than 64 bits would lose digits on the way to the store
-        return _INTEGER.fullmatch(written) is None or len(written) > 21 or int(written) not in _INT64
+        return _INTEGER.fullmatch(text) is None or len(text) > 21 or int(text) not in _INT64
     if tag == TAG + "float":
-        return _FLOAT.fullmatch(written) is None
+        return _FLOAT.fullmatch(text) is None
     return tag == TAG + "timestamp"
 
 
-def changed_text(written: str, value: Any) -> str | None:
+def changed_text(text: str, value: Any) -> str | None:
     """The text of a value where it is not as written: `true` is "True", `1.50` is "1.5".
 
     >>> changed_text("1.50", 1.5), changed_text("3", 3)
     ('1.5', None)
     """
-    if value is None or isinstance(value, str) or str(value) == written:
+    if value is None or isinstance(value, str) or str(value) == text:
         return None
     return str(value)

@@ -74,10 +74,10 @@ def _data_file(path: Path, registry: Registry) -> LoadedDataset:
         raise SpecError('there is no dataset source "local" to read a data file with')
     if not path.is_file():
         raise SpecError(f"there is no file {path}")
-    written = {"type": "local", "file_path": Located(path.name)}
-    settings = cast("SourceSpec", kind.settings.model_validate(written))
+    source = {"type": "local", "file_path": Located(path.name)}
+    settings = cast("SourceSpec", kind.settings.model_validate(source))
     key = re.sub(r"[^a-zA-Z0-9_-]+", "_", path.stem) or "dataset"
-    return LoadedDataset(key=key, kind=kind, settings=settings, folder=path.parent, place=None, written=written)
+    return LoadedDataset(key=key, kind=kind, settings=settings, folder=path.parent, place=None, written=source)
 
 
 def _from_file(document: Document, registry: Registry, checker: Checker, reading: Reading) -> AnyDataset | None:
@@ -93,7 +93,7 @@ def _from_file(document: Document, registry: Registry, checker: Checker, reading
 
 def _generated(
     key: str,
-    wanted: GeneratorSpecification,
+    specification: GeneratorSpecification,
     document: Document,
     registry: Registry,
     checker: Checker,
@@ -102,9 +102,9 @@ def _generated(
     """The dataset of a generator, found by its key."""
     steps: Steps = ("generator_specification", "dataset_generator_key")
     try:
-        found = find_document(
+        generator_file = find_document(
             "dataset generator",
-            wanted.dataset_generator_key,
+            specification.dataset_generator_key,
             document.root,
             lambda path: _read(path, reading),
             reading.definitions,
@@ -112,8 +112,8 @@ def _generated(
     except SpecError as error:
         checker.problems += _placed(error, document, steps)
         return None
-    config = wanted.dataset_generator_config or {}
-    generator, problems = load_generator(found, config, registry, strict=reading.strict)
+    config = specification.dataset_generator_config or {}
+    generator, problems = load_generator(generator_file, config, registry, strict=reading.strict)
     checker.problems += [
         problem if problem.place else document.problem(problem.message, steps[:1], problem.suggestion)
         for problem in problems
@@ -123,11 +123,11 @@ def _generated(
     return GeneratedDataset(
         key=key,
         generator=generator,
-        num_samples=wanted.num_samples,
-        debug=wanted.debug_options,
+        num_samples=specification.num_samples,
+        debug=specification.debug_options,
         reading=reading,
         place=document.spot(("generator_specification",)).value,
-        notes=found.notes,
+        notes=generator_file.notes,
     )
 
 
@@ -212,16 +212,16 @@ def _several(
         checker.report(f"keys: expected a list of dataset keys, got {described(keys)}", (*steps, "keys"))
         return ()
     called = list(names) if len(names) == len(keys) else [str(key) for key in keys]
-    found = []
+    datasets = []
     for i, (key, name) in enumerate(zip(keys, called, strict=True)):
         if not isinstance(key, str):
             checker.report(f"expected the key of a dataset, got {described(key)}", (*steps, "keys", i))
         elif called.index(name) < i:
             checker.report(f'there is already a dataset called "{name}"', (*steps, "keys", i))
         else:
-            loaded = _found(str(key), (*steps, "keys", i), registry, checker, reading)
-            found += [] if loaded is None else [(name, loaded)]
-    return tuple(found)
+            loaded = _named_dataset(str(key), (*steps, "keys", i), registry, checker, reading)
+            datasets += [] if loaded is None else [(name, loaded)]
+    return tuple(datasets)
 
 
 def _result_key(node: dict[str, Any], steps: Steps, checker: Checker) -> str | None:
@@ -243,10 +243,10 @@ def _by_key(
         if not any(nearest(name, ("key",)) for name in node):
             checker.report('a dataset has "key" or "source"', steps)
         return None
-    return _found(str(key), (*steps, "key"), registry, checker, reading)
+    return _named_dataset(str(key), (*steps, "key"), registry, checker, reading)
 
 
-def _found(key: str, steps: Steps, registry: Registry, checker: Checker, reading: Reading) -> AnyDataset | None:
+def _named_dataset(key: str, steps: Steps, registry: Registry, checker: Checker, reading: Reading) -> AnyDataset | None:
     """The dataset with a key, or None and the problem noted at the place that names it."""
     if has_placeholder(key):
         return None

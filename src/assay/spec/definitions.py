@@ -81,8 +81,10 @@ def with_secrets(model: Document, run: Mapping[str, Any]) -> Document:
     shared = run.get("secrets")
     if not isinstance(shared, dict) or kind_of(model.data) not in ("model", "dataset generator"):
         return model
-    own = model.data.get("secrets")
-    return replace(model, data={**model.data, "secrets": {**shared, **(own if isinstance(own, dict) else {})}})
+    model_secrets = model.data.get("secrets")
+    return replace(
+        model, data={**model.data, "secrets": {**shared, **(model_secrets if isinstance(model_secrets, dict) else {})}}
+    )
 
 
 def model_key(name: str) -> str:

@@ -53,10 +53,10 @@ class _Move:
             self.note(f'"{name}" is ignored', (*steps, name))
             del mapping[name]
 
-    def ignore(self, mapping: Any, steps: Steps, name: str, why: str) -> None:
+    def ignore(self, mapping: Any, steps: Steps, name: str, reason: str) -> None:
         """Forget a field that another tool uses, and say so."""
         if isinstance(mapping, dict) and name in mapping:
-            self.notes.append(self.document.problem(f'"{name}" is not used: {why}', (*steps, name), key=True))
+            self.notes.append(self.document.problem(f'"{name}" is not used: {reason}', (*steps, name), key=True))
             del mapping[name]
 
     def rename(self, mapping: Any, steps: Steps, old: str, new: str) -> None:

@@ -41,9 +41,9 @@ class Document:
     def spot(self, steps: Steps) -> Spot:
         """The spot of a value, or of the nearest thing around it that has one."""
         for cut in range(len(steps), -1, -1):
-            found = self.positions.get(steps[:cut])
-            if found is not None:
-                return found
+            spot = self.positions.get(steps[:cut])
+            if spot is not None:
+                return spot
         return Spot(Place(next(iter(self.sources), str(self.path))))
 
     def problem(self, message: str, steps: Steps, suggestion: str | None = None, *, key: bool = False) -> Problem:

@@ -22,8 +22,8 @@ def variable_of(text: str) -> str | None:
     >>> variable_of("${DATA}"), variable_of("$5"), variable_of("costs $X")
     ('DATA', None, None)
     """
-    found = _VARIABLE.fullmatch(text)
-    return None if found is None else found[1] or found[2]
+    match = _VARIABLE.fullmatch(text)
+    return None if match is None else match[1] or match[2]
 
 
 def looks_secret(name: str) -> bool:
@@ -47,10 +47,11 @@ class Environment(dict[str, str]):
 def environment_of(root: Path) -> Environment:
     """The environment, and below it what the project's `.env` sets; an empty variable hides nothing."""
     env_file = root / ".env"
-    written = _env_file(env_file)
+    file_values = _env_file(env_file)
     # an empty variable is how shells and CI systems pass on one that nobody set
     return Environment(
-        {**written, **{name: value for name, value in os.environ.items() if value or name not in written}}, env_file
+        {**file_values, **{name: value for name, value in os.environ.items() if value or name not in file_values}},
+        env_file,
     )
 
 
@@ -63,10 +64,10 @@ def unset_variable(name: str, environment: Mapping[str, str], file: Path) -> str
     message = f"the environment variable {name} is not set"
     if not isinstance(environment, Environment):
         return message
-    read, beside = environment.env_file, Path(os.path.abspath(file)).parent / ".env"  # noqa: PTH100 - links are kept
-    if beside == read or not beside.is_file():
+    read, neighbour = environment.env_file, Path(os.path.abspath(file)).parent / ".env"  # noqa: PTH100 - links are kept
+    if neighbour == read or not neighbour.is_file():
         return f"{message}, nor is it in {read}" + ("" if read.is_file() else ", which does not exist")
-    return f"{message}; {beside} is not read: only the .env of the project folder is, {read}"
+    return f"{message}; {neighbour} is not read: only the .env of the project folder is, {read}"
 
 
 def _env_file(path: Path) -> dict[str, str]:
@@ -74,8 +75,8 @@ def _env_file(path: Path) -> dict[str, str]:
         text = path.read_text(encoding="utf-8-sig", errors="replace")
     except OSError:
         return {}
-    found = (_LINE.fullmatch(line) for line in text.splitlines() if not line.lstrip().startswith("#"))
-    return {match[1]: _unquoted(match[2]) for match in found if match is not None}
+    matches = (_LINE.fullmatch(line) for line in text.splitlines() if not line.lstrip().startswith("#"))
+    return {match[1]: _unquoted(match[2]) for match in matches if match is not None}
 
 
 def _unquoted(value: str) -> str:

@@ -84,12 +84,12 @@ class Demand(Settings):
 
     @model_validator(mode="after")
     def _has_what_its_type_wants(self) -> Demand:
-        given = [name for name in ("operator", "threshold") if getattr(self, name) is not None]
-        if self.type == "threshold" and len(given) < 2:
-            missing = next(name for name in ("operator", "threshold") if name not in given)
+        conditions = [name for name in ("operator", "threshold") if getattr(self, name) is not None]
+        if self.type == "threshold" and len(conditions) < 2:
+            missing = next(name for name in ("operator", "threshold") if name not in conditions)
             raise ValueError(f'a rule of type threshold needs "{missing}"')
-        if self.type == "exists" and given:
-            raise ValueError(f'a rule of type exists takes no "{given[0]}"')
+        if self.type == "exists" and conditions:
+            raise ValueError(f'a rule of type exists takes no "{conditions[0]}"')
         return self
 
 
@@ -102,7 +102,7 @@ class Scope(Settings):
     metric_keys: list[Key] | None = None
 
 
-class Rule(Settings):
+class PolicyRule(Settings):
     """One thing that must hold of the numbers."""
 
     key: Key
@@ -118,7 +118,7 @@ class Policy(Settings):
     key: Key
     display_name: str | None = None
     description: str | None = None
-    rules: list[Rule] = Field(min_length=1)
+    rules: list[PolicyRule] = Field(min_length=1)
 
 
 class RunConfig(Settings):

@@ -96,7 +96,7 @@ class ScorerSpec(Settings):
         return False
 
     def with_seed(self, seed: int) -> Self:
-        """The same scorer with the seed that its file leaves open."""
+        """This scorer with the seed that its file leaves open."""
         return self
 
 

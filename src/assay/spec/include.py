@@ -23,9 +23,9 @@ class Inclusion:
         self._open = [first]
         self._included = 0
 
-    def text(self, given: str, place: Place) -> Located:
+    def text(self, reference: str, place: Place) -> Located:
         """The text of a file, stripped at both ends, with the place of its first line."""
-        source = self._read(given, place)
+        source = self._read(reference, place)
         text = source.text.strip()
         self._included += len(text)
         if self._included > _MOST_TEXT:
@@ -34,11 +34,11 @@ class Inclusion:
         return Located(text, Place(source.file, skipped.count("\n") + 1, 1), literal=True)
 
     @contextmanager
-    def opened(self, given: str, place: Place) -> Iterator[Source]:
+    def opened(self, reference: str, place: Place) -> Iterator[Source]:
         """A file whose own includes start from its own folder while it is open."""
-        source = self._read(given, place)
-        if any(source.path.resolve() == each.path.resolve() for each in self._open):
-            way = " -> ".join([*(each.file for each in self._open), source.file])
+        source = self._read(reference, place)
+        if any(source.path.resolve() == parent.path.resolve() for parent in self._open):
+            way = " -> ".join([*(parent.file for parent in self._open), source.file])
             raise SpecError(self._problem(f"$ref goes round in a circle: {way}", place))
         self._open.append(source)
         try:
@@ -46,17 +46,17 @@ class Inclusion:
         finally:
             self._open.pop()
 
-    def _read(self, given: str, place: Place) -> Source:
+    def _read(self, reference: str, place: Place) -> Source:
         holder = next((s for s in self._open if s.file == place.file), self._open[-1])
-        if not given.strip():
+        if not reference.strip():
             raise SpecError(self._problem("expected the path of a file", place))
-        path = holder.path.parent / given
+        path = holder.path.parent / reference
         try:
             inside = self._jail is None or path.resolve().is_relative_to(self._jail)
         except (OSError, RuntimeError, ValueError) as error:
-            raise SpecError(self._problem(f'"{given}" is not a usable path: {error}', place)) from error
+            raise SpecError(self._problem(f'"{reference}" is not a usable path: {error}', place)) from error
         if not inside:
-            message = f'"{given}" leads out of the project folder {self._jail}; --allow-outside permits it'
+            message = f'"{reference}" leads out of the project folder {self._jail}; --allow-outside permits it'
             raise SpecError(self._problem(message, place))
         if path not in self._read_before:
             source = read_source(path)

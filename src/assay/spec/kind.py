@@ -95,9 +95,9 @@ def misspelled_key(data: Any) -> tuple[str, str] | None:
     """The key of a file of no kind that is close to one of a task, and the key that was probably meant."""
     if isinstance(data, dict):
         for key in data:
-            near = nearest(str(key), _TASK_KEYS) if key not in _TASK_KEYS else None
-            if near is not None and near not in data:
-                return key, near
+            suggestion = nearest(str(key), _TASK_KEYS) if key not in _TASK_KEYS else None
+            if suggestion is not None and suggestion not in data:
+                return key, suggestion
     return None
 
 

@@ -69,7 +69,7 @@ def read_document(
     allow_outside: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Document:
-    """The same, with the problems in the document unless nothing can be read at all."""
+    """A YAML file as values with places; its problems are in the document unless nothing can be read at all."""
     root = project_folder(path)
     return document_of(read_source(path), root, strict=strict, allow_outside=allow_outside, environment=environment)
 
@@ -82,21 +82,21 @@ def document_of(
     allow_outside: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Document:
-    """The same from a text that was read elsewhere; files that it includes lie in `root`."""
+    """A document from a text that was read elsewhere; files that it includes lie in `root`."""
     reader = _Reader(source, None if allow_outside else root)
     node = parse(source)
     if node is None or (node.kind == "scalar" and node.tag == _TAG + "null"):
         raise SpecError(source.problem("the file is empty"))
     data = reader.value(node, (), 0)
-    known = environment_of(root) if environment is None else environment
-    reader.check_strings(data, known, strict=strict)
+    variables = environment_of(root) if environment is None else environment
+    reader.check_strings(data, variables, strict=strict)
     return Document(
         path=source.path,
         root=root,
         data=data,
         positions=reader.positions,
         sources=reader.inclusion.sources,
-        environment=known,
+        environment=variables,
         # a run has no use for them: it reads what `check` has shown
         notes=(*reader.notes, *(() if strict else reader.typed.values())),
         problems=tuple(sorted(reader.problems, key=lambda problem: problem.place or Place(""))),
@@ -118,14 +118,15 @@ class _Reader:
         self.typed: dict[tuple[str | int | None, str], Problem] = {}
 
     def value(self, node: Node, steps: Steps, depth: int) -> Any:
+        # aliases share nodes, so a small file can stand for billions of values: count what is expanded
         self.count += 1
         if self.count > MOST_NODES:
             raise SpecError(self._problem(f"more than {MOST_NODES:,} values once aliases are expanded", node))
         if depth > MOST_DEPTH:
             raise SpecError(self._problem(f"nested more than {MOST_DEPTH} levels deep", node))
         old = self.positions.get(steps)
-        written = node.text if node.kind == "scalar" else None
-        self.positions[steps] = Spot(node.place, old.key if old is not None else None, written)
+        text = node.text if node.kind == "scalar" else None
+        self.positions[steps] = Spot(node.place, old.key if old is not None else None, text)
         if node.kind == "scalar":
             return self._data_scalar(node, steps) if self.in_data and node.implied else self._scalar(node)
         if not node.tag.startswith(_TAG) or node.tag[len(_TAG) :] not in ("map", "seq"):
@@ -199,17 +200,17 @@ class _Reader:
         return self._entries(pairs, steps, depth)
 
     def _entries(self, pairs: Mapping[str, tuple[Node, Node]], steps: Steps, depth: int) -> dict[str, Any]:
-        made: dict[str, Any] = {}
+        entries: dict[str, Any] = {}
         # samples written into a file are data, not settings
         inline = "type" in pairs and pairs["type"][1].text == "inline_samples"
         for name, (key, child) in pairs.items():
             self.positions[(*steps, name)] = Spot(child.place, key.place)
             outside, self.in_data = self.in_data, self.in_data or (name == "samples" and inline)
             try:
-                made[name] = self.value(child, (*steps, name), depth + 1)
+                entries[name] = self.value(child, (*steps, name), depth + 1)
             finally:
                 self.in_data = outside
-        return made
+        return entries
 
     def _key(self, node: Node) -> str | None:
         """A key is its text as written: `yes:` and `1:` are "yes" and "1"."""
@@ -223,18 +224,18 @@ class _Reader:
         """What `<<: *anchor` brings in; what comes first wins."""
         if depth > MOST_DEPTH:
             raise SpecError(self._problem(f"nested more than {MOST_DEPTH} levels deep", node))
-        found: dict[str, tuple[Node, Node]] = {}
+        inherited: dict[str, tuple[Node, Node]] = {}
         for key, child in node.pairs:
             if key.tag != _TAG + "merge":
                 continue
-            for each in child.children if child.kind == "list" else [child]:
-                if each.kind != "map":
-                    self.problems.append(self._problem("<< takes a mapping, such as *anchor", each))
+            for mapping in child.children if child.kind == "list" else [child]:
+                if mapping.kind != "map":
+                    self.problems.append(self._problem("<< takes a mapping, such as *anchor", mapping))
                     continue
-                self.count += len(each.children)
-                own = {k.text: (k, v) for k, v in each.pairs if k.kind == "scalar" and k.tag != _TAG + "merge"}
-                found = {**self._merged(each, depth + 1), **own} | found
-        return found
+                self.count += len(mapping.children)
+                pairs = {k.text: (k, v) for k, v in mapping.pairs if k.kind == "scalar" and k.tag != _TAG + "merge"}
+                inherited = {**self._merged(mapping, depth + 1), **pairs} | inherited
+        return inherited
 
     def _referenced(self, pairs: dict[str, tuple[Node, Node]], steps: Steps, depth: int) -> Any:
         key, target = pairs.pop("$ref")
@@ -243,6 +244,7 @@ class _Reader:
             return None
         self.references += 1
         if self.references > _MOST_REFERENCES:
+            # one problem, not one for each of the rest
             if self.references == _MOST_REFERENCES + 1:
                 self.problems.append(self._problem(f"more than {_MOST_REFERENCES:,} $ref to follow", target))
             return None
@@ -259,7 +261,8 @@ class _Reader:
 
     def _joined(self, node: Node, siblings: dict[str, Any], steps: Steps, depth: int, key: Node) -> Any:
         """The referenced value with the siblings of `$ref` laid over it."""
-        kept = {at: self.positions[at] for at in _steps_of(siblings, steps) if at in self.positions}
+        # reading the referenced value overwrites their positions, which are put back below
+        sibling_spots = {at: self.positions[at] for at in _steps_of(siblings, steps) if at in self.positions}
         loaded = self.value(node, steps, depth + 1)
         if not siblings:
             return loaded
@@ -267,9 +270,9 @@ class _Reader:
             raise SpecError(self._problem("$ref beside other keys must lead to a mapping", key))
         for name in siblings:
             if name in loaded:
-                spot = kept[(*steps, name)]
+                spot = sibling_spots[(*steps, name)]
                 self.notes.append(self._at(f'"{name}" hides the value of the same name from $ref', spot.key))
-        self.positions.update(kept)
+        self.positions.update(sibling_spots)
         return {**loaded, **siblings}
 
     def _attempt(self, node: Node, load: Any) -> Any:

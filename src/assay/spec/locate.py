@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from assay.errors import Problem, SpecError
 from assay.spec.document import Document, Steps
-from assay.spec.messages import choice_meant, described, expected_of, quoted, said
+from assay.spec.messages import choice_meant, described, expected_of, message_of, quoted
 from assay.spec.nearest import listing, nearest
 from assay.spec.placeholder import has_placeholder
 from assay.spec.source import problem_in
@@ -52,7 +52,7 @@ class Checker:
         """Note a problem at a value (or its key)."""
         self.problems.append(self.document.problem(message, steps, suggestion, key=key))
 
-    def validated(self, model: type[Model], node: Any, steps: Steps, what: str) -> Model | None:
+    def validated(self, model: type[Model], node: Any, steps: Steps, owner: str) -> Model | None:
         """The node as a model, or None and its problems noted."""
         try:
             return model.model_validate(node)
@@ -61,16 +61,18 @@ class Checker:
             return None
         except ValidationError as error:
             details = error.errors(include_url=False)
-        own = [cause for each in details if isinstance(cause := each.get("ctx", {}).get("error"), SpecError)]
-        if own:
+        spec_errors = [
+            cause for detail in details if isinstance(cause := detail.get("ctx", {}).get("error"), SpecError)
+        ]
+        if spec_errors:
             # settings that read a file of their own know better where it is wrong
-            self.problems += [self._placed(problem, steps) for cause in own for problem in cause.problems]
+            self.problems += [self._placed(problem, steps) for cause in spec_errors for problem in cause.problems]
             return None
-        faults = [_fault(node, each) for each in details]
+        faults = [_fault(node, detail) for detail in details]
         mended = self._with_texts(node, steps, faults)
         if mended is not None:
-            return self.validated(model, mended, steps, what)
-        self.problems += self._told(model, node, steps, what, faults)
+            return self.validated(model, mended, steps, owner)
+        self.problems += self._fault_problems(model, node, steps, owner, faults)
         return None
 
     def _placed(self, problem: Problem, steps: Steps) -> Problem:
@@ -81,20 +83,20 @@ class Checker:
 
     def _with_texts(self, node: Any, steps: Steps, faults: list[Fault]) -> Any:
         """The node with text where a text field was given a parameter of another type; None without change."""
-        wanted = {
+        texts = {
             fault.steps: self._texts[(*steps, *fault.steps)]
             for fault in faults
             if fault.type == "string_type" and (*steps, *fault.steps) in self._texts
             if not isinstance(fault.value, str)
         }
-        return _replaced(node, wanted) if wanted else None
+        return _replaced(node, texts) if texts else None
 
-    def _told(
-        self, model: type[BaseModel], node: Any, steps: Steps, what: str, faults: list[Fault]
+    def _fault_problems(
+        self, model: type[BaseModel], node: Any, steps: Steps, owner: str, faults: list[Fault]
     ) -> Iterator[Problem]:
         unknown = [fault for fault in faults if fault.type == "extra_forbidden"]
-        near = {fault.steps: nearest(fault.field, _field_names(model, fault.error["loc"])) for fault in unknown}
-        meant = {(*at[:-1], name) for at, name in near.items()}
+        suggestions = {fault.steps: nearest(fault.field, _field_names(model, fault.error["loc"])) for fault in unknown}
+        misspelled = {(*at[:-1], name) for at, name in suggestions.items()}
         already = {problem.place for problem in self.document.problems}
         for at, group in _grouped(faults).items():
             fault = group[0]
@@ -103,25 +105,25 @@ class Checker:
             if fault.value is None and self.document.spot(place).value in already:
                 continue
             if fault.type == "extra_forbidden":
-                inside = _innermost(at[:-1], what)
-                known = _field_names(model, fault.error["loc"])
-                more = "" if near[at] else f"; known: {listing(known)}"
+                inside = _innermost(at[:-1], owner)
+                fields = _field_names(model, fault.error["loc"])
+                more = "" if suggestions[at] else f"; known: {listing(fields)}"
                 message = f'unknown field "{fault.field}" in {inside}{more}'
-                yield self.document.problem(message, place, near[at], key=True)
+                yield self.document.problem(message, place, suggestions[at], key=True)
             elif fault.type == "missing":
-                for each in group:
-                    if (*at, each.field) not in meant:
-                        message = f'missing field "{each.field}" in {_innermost(at, what)}'
+                for missing in group:
+                    if (*at, missing.field) not in misspelled:
+                        message = f'missing field "{missing.field}" in {_innermost(at, owner)}'
                         yield self.document.problem(message, place)
             elif not _is_open(fault.value):
                 yield self._wrong_value(group, place)
 
     def _wrong_value(self, group: list[Fault], place: Steps) -> Problem:
         fault = group[0]
-        expected = list(dict.fromkeys(filter(None, (expected_of(each.error) for each in group))))
+        expected = list(dict.fromkeys(filter(None, (expected_of(candidate.error) for candidate in group))))
         if not expected:
             name = f"{place[-1]}: " if place and isinstance(place[-1], str) and fault.steps else ""
-            return self.document.problem(f"{name}{said(fault.error)}", place)
+            return self.document.problem(f"{name}{message_of(fault.error)}", place)
         message = f"expected {' or '.join(expected)}, got {described(fault.value)}"
         if place and isinstance(place[-1], str):
             message = f"{place[-1]}: {message}"
@@ -189,13 +191,13 @@ def _field_names(model: type[BaseModel], loc: tuple[Any, ...]) -> list[str]:
     models = {model}
     for part in loc[:-1]:
         inside = {
-            found
-            for each in models
-            if part in each.model_fields
-            for found in _models_in(each.model_fields[part].annotation)
+            submodel
+            for parent in models
+            if part in parent.model_fields
+            for submodel in _models_in(parent.model_fields[part].annotation)
         }
         models = inside or models
-    return sorted({name for each in models for name in each.model_fields})
+    return sorted({name for parent in models for name in parent.model_fields})
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -21,10 +21,10 @@ class Located(str):
     literal: bool
 
     def __new__(cls, text: str, place: Place | None = None, *, literal: bool = False) -> Self:
-        made = super().__new__(cls, text)
-        made.place = place if place is not None else getattr(text, "place", None)
-        made.literal = literal or bool(getattr(text, "literal", False))
-        return made
+        located = super().__new__(cls, text)
+        located.place = place if place is not None else getattr(text, "place", None)
+        located.literal = literal or bool(getattr(text, "literal", False))
+        return located
 
     def at(self, line: int) -> Place | None:
         """The place of a line of this text, counted from 1."""

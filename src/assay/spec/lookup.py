@@ -23,7 +23,7 @@ def find_document(kind: FileKind, key: str, root: Path, read: Read, definitions:
     here = definitions.find(kind, key)
     if here is not None:
         return here
-    found: list[Document] = []
+    matches: list[Document] = []
     broken: list[Problem] = []
     for path in yaml_files(root):
         if not _mentions(path, key):
@@ -33,16 +33,16 @@ def find_document(kind: FileKind, key: str, root: Path, read: Read, definitions:
         except SpecError as error:
             broken += error.problems
             continue
-        found.extend(inside(document, kind, key))
-    if not found:
+        matches.extend(inside(document, kind, key))
+    if not matches:
         raise SpecError([_not_found(kind, key, root, read, definitions, broken=bool(broken)), *broken])
     # a file that a run file takes in by $ref is still one place
-    places = {document.spot(()).value: document for document in found}
+    places = {document.spot(()).value: document for document in matches}
     if len(places) > 1:
         files = " and ".join(place.file for place in places)
         raise SpecError(f'the {kind} key "{key}" is in more than one file: {files}')
     # a file of its own says more than the run file that takes it in
-    return next((document for document in found if document.spot(()).value.file == str(document.path)), found[0])
+    return next((document for document in matches if document.spot(()).value.file == str(document.path)), matches[0])
 
 
 def keys_of(kind: FileKind, root: Path, read: Read) -> Iterator[str]:
@@ -68,6 +68,6 @@ def _mentions(path: Path, key: str) -> bool:
 
 def _not_found(kind: FileKind, key: str, root: Path, read: Read, definitions: Definitions, *, broken: bool) -> Problem:
     keys = sorted({*keys_of(kind, root, read), *definitions.keys(kind)})
-    near = nearest(key, keys)
-    hint = "" if near else "; a file could not be read" if broken else f"; there is {listing(keys)}"
-    return Problem(message=f'no {kind} has the key "{key}" in {root}{hint}', suggestion=near)
+    suggestion = nearest(key, keys)
+    hint = "" if suggestion else "; a file could not be read" if broken else f"; there is {listing(keys)}"
+    return Problem(message=f'no {kind} has the key "{key}" in {root}{hint}', suggestion=suggestion)

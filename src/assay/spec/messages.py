@@ -74,7 +74,7 @@ def choice_meant(error: Mapping[str, Any]) -> str | None:
     return nearest(error["input"], _choices(error))
 
 
-def said(error: Mapping[str, Any]) -> str:
+def message_of(error: Mapping[str, Any]) -> str:
     """The message of an error that has no simple "expected this"."""
     cause = error.get("ctx", {}).get("error")
     if error["type"] in ("value_error", "assertion_error") and cause is not None:
@@ -92,8 +92,8 @@ def _things(error: Mapping[str, Any]) -> str:
     return "characters" if error["type"].startswith("string") else "entries"
 
 
-def quoted(value: Any, written: str | None) -> str | None:
+def quoted(value: Any, text: str | None) -> str | None:
     """The cure for a value that YAML turned into something else where text is wanted."""
-    if written is None or isinstance(value, str | list | dict) or not written.strip():
+    if text is None or isinstance(value, str | list | dict) or not text.strip():
         return None
-    return f'quote it: "{written}"'
+    return f'quote it: "{text}"'

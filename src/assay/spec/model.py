@@ -252,13 +252,13 @@ def model_of(document: Document) -> LoadedModel:
     config = _config(data, checker)
     if file is None or config is None or checker.problems:
         raise SpecError(checker.problems)
-    written = document.data["config"]
+    settings = document.data["config"]
     return LoadedModel(
         file=file,
         config=config,
         document=document,
-        url=written.get("url"),
-        plain_headers=_plain(written.get("custom_headers") or {}),
+        url=settings.get("url"),
+        plain_headers=_plain(settings.get("custom_headers") or {}),
         secret_variables=_variables(document.data),
     )
 
@@ -304,9 +304,9 @@ def _no_such_connection(name: Any) -> tuple[str, Steps, str | None]:
     if name in _VENDORS:
         way = "reach the model by custom_connection (its address) or custom_inference (a function of your own)"
         return f"{name} is a vendor's platform that assay does not speak to; {way}", steps, None
-    near = nearest(str(name), _CONFIGS)
-    there = "" if near else f"; there is {listing(_CONFIGS)}"
-    return f'no connection type is called "{name}"{there}', steps, near
+    suggestion = nearest(str(name), _CONFIGS)
+    choices = "" if suggestion else f"; there is {listing(_CONFIGS)}"
+    return f'no connection type is called "{name}"{choices}', steps, suggestion
 
 
 def _with_secrets(node: dict[str, Any], secrets: Mapping[str, Any], checker: Checker) -> dict[str, Any]:
@@ -349,9 +349,9 @@ def _variables(data: Mapping[str, Any]) -> tuple[str, ...]:
     places = {"secrets": data.get("secrets") or {}, **{name: config.get(name) or {} for name in SECRET_FIELDS}}
     texts = [text for _, text in strings(places)]
     named = [variable_of(text) for text in texts]
-    own = data.get("secrets") or {}
+    secrets = data.get("secrets") or {}
     named += [
-        name for text in texts for kind, name in PLACEHOLDER.findall(text) if kind == "secrets" and name not in own
+        name for text in texts for kind, name in PLACEHOLDER.findall(text) if kind == "secrets" and name not in secrets
     ]
     return tuple(dict.fromkeys(name for name in named if name is not None))
 

@@ -46,11 +46,11 @@ class Node:
 
 def parse(source: Source) -> Node | None:
     """The tree of the one document in a file, None when the file is empty; a SpecError when it is not YAML."""
-    found = _NOT_TEXT.search(source.text)
-    if found is not None:
-        line = source.text.count("\n", 0, found.start()) + 1
-        column = found.start() - source.text.rfind("\n", 0, found.start())
-        message = f"the character U+{ord(found[0]):04X} is not allowed in YAML"
+    match = _NOT_TEXT.search(source.text)
+    if match is not None:
+        line = source.text.count("\n", 0, match.start()) + 1
+        column = match.start() - source.text.rfind("\n", 0, match.start())
+        message = f"the character U+{ord(match[0]):04X} is not allowed in YAML"
         raise SpecError(source.problem(message, line, column))
     try:
         return _Builder(source).tree()
@@ -110,7 +110,7 @@ class _Builder:
         node = self.anchors.get(event.anchor)
         if node is None:
             raise self._refused(f'there is no anchor "&{event.anchor}" above this', event)
-        if any(node is each for each in self.stack):
+        if any(node is ancestor for ancestor in self.stack):
             raise self._refused(f'"*{event.anchor}" stands inside what it names', event)
         self._attach(node, event)
 

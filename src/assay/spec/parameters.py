@@ -125,7 +125,7 @@ class ListParameter(Parameter):
     def checked(self, value: Any) -> Any:
         if not isinstance(value, list):
             raise ValueError(f"expected a list, got {described(value)}")
-        return [_as(self.dtype, each) for each in value]
+        return [_as(self.dtype, element) for element in value]
 
     def parsed(self, text: str) -> Any:
         return _structured(text)
@@ -140,7 +140,7 @@ class DictParameter(Parameter):
     def checked(self, value: Any) -> Any:
         if not isinstance(value, dict):
             raise ValueError(f"expected a mapping, got {described(value)}")
-        return {str(name): _as(self.value_dtype, each) for name, each in value.items()}
+        return {str(name): _as(self.value_dtype, element) for name, element in value.items()}
 
     def parsed(self, text: str) -> Any:
         return _structured(text)
@@ -159,7 +159,7 @@ class CategoricalParameter(Parameter):
             return self._one(value)
         if not isinstance(value, list):
             raise ValueError(f"expected a list of allowed values, got {described(value)}")
-        return [self._one(each) for each in value]
+        return [self._one(option) for option in value]
 
     def _one(self, value: Any) -> Any:
         for allowed in self.allowed_values:
@@ -170,9 +170,9 @@ class CategoricalParameter(Parameter):
     def parsed(self, text: str) -> Any:
         if not self.multiple:
             return self._named(text)
-        found = _structured(text)
-        entries = found if isinstance(found, list) else text.split(",")
-        return [self._named(each.strip()) if isinstance(each, str) else each for each in entries]
+        structure = _structured(text)
+        entries = structure if isinstance(structure, list) else text.split(",")
+        return [self._named(entry.strip()) if isinstance(entry, str) else entry for entry in entries]
 
     def _named(self, text: str) -> Any:
         return next((allowed for allowed in self.allowed_values if _spelt(allowed) == text), text)
@@ -221,12 +221,12 @@ def _spelt(value: Any) -> str:
 
 def _as(dtype: str | None, value: Any) -> Any:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    wanted: dict[str, tuple[bool, str]] = {
+    checks: dict[str, tuple[bool, str]] = {
         "int": (is_number and isinstance(value, int), "a whole number"),
         "float": (is_number and math.isfinite(value), "a number"),
         "boolean": (isinstance(value, bool), "true or false"),
     }
-    holds, words = wanted.get(dtype or "", (dtype is None or isinstance(value, str), "text"))
+    holds, words = checks.get(dtype or "", (dtype is None or isinstance(value, str), "text"))
     if not holds:
         raise ValueError(f"expected {words}, got {described(value)}")
     return float(value) if dtype == "float" else value

@@ -82,9 +82,11 @@ def load_run(
     evaluation: Evaluation | None = None
     specifications: tuple[LoadedSpecification, ...] = ()
     if inside is not None:
-        own = Checker(inside)
-        evaluation, specifications, open_notes = _evaluation(inside, {**run.config, **(config or {})}, own, strict)
-        checker.problems += [_in_run_file(problem, document, run.config) for problem in own.problems]
+        evaluation_checker = Checker(inside)
+        evaluation, specifications, open_notes = _evaluation(
+            inside, {**run.config, **(config or {})}, evaluation_checker, strict
+        )
+        checker.problems += [_in_run_file(problem, document, run.config) for problem in evaluation_checker.problems]
         notes += open_notes
     return LoadedRun(
         document=document,
@@ -122,9 +124,10 @@ def _definitions(document: Document, checker: Checker) -> Definitions:
             _provider(entry, steps, providers, checker)
             continue
         key = entry.get("key")
-        found = kind_of(entry)
-        if found != kind:
-            checker.report(f"expected a {kind}, got {_article(found)}", steps)
+        actual = kind_of(entry)
+        if actual != kind:
+            described_kind = "something else" if actual is None else f"a {actual}"
+            checker.report(f"expected a {kind}, got {described_kind}", steps)
         elif isinstance(key, str) and (kind, str(key)) in documents:
             checker.report(f'there is already a {kind} with the key "{key}"', (*steps, "key"))
         elif isinstance(key, str):
@@ -132,10 +135,6 @@ def _definitions(document: Document, checker: Checker) -> Definitions:
         else:
             checker.report(f'missing field "key" in the {kind}', steps)
     return Definitions(documents=documents, providers=providers)
-
-
-def _article(found: FileKind | None) -> str:
-    return "something else" if found is None else f"a {found}"
 
 
 def _provider(entry: Mapping[str, Any], steps: Steps, providers: dict[str, str], checker: Checker) -> None:
@@ -177,47 +176,47 @@ def _evaluation_document(document: Document, reading: Reading, checker: Checker)
 
 
 def _evaluation(
-    document: Document, given: Mapping[str, Any], checker: Checker, strict: bool
+    document: Document, overrides: Mapping[str, Any], checker: Checker, strict: bool
 ) -> tuple[Evaluation | None, tuple[LoadedSpecification, ...], tuple[Problem, ...]]:
     """The evaluation and its specifications with their parameters filled in."""
     data = document.data
     evaluation = checker.validated(Evaluation, with_environment(data, document.environment), (), "the evaluation")
     spec = data.get("config_spec")
     if spec:
-        config = resolve_config(spec, given, checker, strict=strict, owner="the evaluation")
+        config = resolve_config(spec, overrides, checker, strict=strict, owner="the evaluation")
     else:
-        config = Config(values=dict(given), open=frozenset())
+        config = Config(values=dict(overrides), open=frozenset())
     steps: Steps = ("task_specifications",)
     nodes = data.get("task_specifications")
     filled = substitute(nodes if isinstance(nodes, list) else [], config, checker, steps)
     parts = Checker(document, filled.texts)
     entries = with_environment(filled.data, document.environment)
-    made: list[tuple[Specification, Steps]] = []
+    accepted: list[tuple[Specification, Steps]] = []
     for i, node in enumerate(entries):
         settings = parts.validated(Specification, node, (*steps, i), "the specification")
         if settings is not None:
-            made.append((settings, (*steps, i)))
-    specifications = _keyed(made, document, parts)
+            accepted.append((settings, (*steps, i)))
+    specifications = _keyed(accepted, document, parts)
     checker.problems += parts.problems
     return evaluation, specifications, config.notes
 
 
 def _keyed(
-    made: list[tuple[Specification, Steps]], document: Document, checker: Checker
+    specifications: list[tuple[Specification, Steps]], document: Document, checker: Checker
 ) -> tuple[LoadedSpecification, ...]:
     """Specifications under their keys: their own, else the task's, numbered from the second on."""
     taken: set[str] = set()
-    for settings, steps in made:
+    for settings, steps in specifications:
         if settings.key is not None and settings.key in taken:
             checker.report(f'there is already a specification with the key "{settings.key}"', (*steps, "key"))
         taken.update(filter(None, (settings.key,)))
     keyed = []
-    for settings, steps in made:
+    for settings, steps in specifications:
         key = settings.key
         if key is None:
             name = settings.task_key or settings.type
-            numbers = (f"{name}_{n}" for n in range(1, len(made) + len(taken) + 1))
-            key = name if name not in taken else next(each for each in numbers if each not in taken)
+            numbers = (f"{name}_{n}" for n in range(1, len(specifications) + len(taken) + 1))
+            key = name if name not in taken else next(candidate for candidate in numbers if candidate not in taken)
             taken.add(key)
         if settings.dataset_key is not None:
             config = {"dataset_key": settings.dataset_key, **settings.task_config}
@@ -228,12 +227,12 @@ def _keyed(
 
 def _policies(document: Document, checker: Checker) -> list[Policy]:
     nodes = document.data.get("policies") if isinstance(document.data, dict) else None
-    found = []
+    policies = []
     for i, node in enumerate(nodes if isinstance(nodes, list) else []):
         policy = checker.validated(Policy, node, ("policies", i), "the policy")
         if policy is not None:
-            found.append(policy)
-    return found
+            policies.append(policy)
+    return policies
 
 
 def find_task(key: str, root: Path, reading: Reading) -> Document:
@@ -254,6 +253,10 @@ def with_trials(document: Document, num_trials: int) -> Document:
     definition = document.data.get("definition")
     if not isinstance(definition, dict):
         return document
-    own = definition.get("trials")
-    trials = {**(own if isinstance(own, dict) else {}), "num_trials": num_trials} if num_trials > 1 else None
+    trials_setting = definition.get("trials")
+    trials = (
+        {**(trials_setting if isinstance(trials_setting, dict) else {}), "num_trials": num_trials}
+        if num_trials > 1
+        else None
+    )
     return replace(document, data={**document.data, "definition": {**definition, "trials": trials}})

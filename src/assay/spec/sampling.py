@@ -22,7 +22,7 @@ class SamplingSpec(Settings):
 
     @cached_property
     def value(self) -> Sampling:
-        """The same as a value that travels."""
+        """The sampling parameters as the frozen value that travels with requests."""
         stop = [self.stop] if isinstance(self.stop, str) else self.stop
         return Sampling(
             temperature=self.temperature,

@@ -18,28 +18,28 @@ _PLACEHOLDER = {"type": "string", "pattern": "^<< config\\.[a-zA-Z0-9_-]+ >>$"}
 
 def task_schema(registry: Registry) -> dict[str, Any]:
     """The schema of task files."""
-    made = _Schema(Task, "task")
-    metrics = made.union(registry.metrics)
-    scorers = made.union(registry.scorers)
+    schema = _Schema(Task, "task")
+    metrics = schema.union(registry.metrics)
+    scorers = schema.union(registry.scorers)
     for reference in scorers["anyOf"]:
-        fields = made.definition(reference)["properties"]
+        fields = schema.definition(reference)["properties"]
         fields["metrics"] = {"anyOf": [{"type": "array", "items": metrics}, {"type": "null"}]}
-    system = made.models([SystemDefinition])["anyOf"]
-    made.schema["properties"]["definition"] = {"anyOf": [{"$ref": "#/$defs/Definition"}, *system]}
-    definition = made.definitions["Definition"]["properties"]
+    system = schema.models([SystemDefinition])["anyOf"]
+    schema.schema["properties"]["definition"] = {"anyOf": [{"$ref": "#/$defs/Definition"}, *system]}
+    definition = schema.definitions["Definition"]["properties"]
     definition["scorers"] = {"type": "array", "items": scorers}
-    definition["solver"] = made.union(registry.solvers)
-    definition["dataset"] = _dataset_reference(made.union(registry.sources))
-    made.allow_placeholders()
-    made.schema["properties"]["config_spec"] = {"type": "array", "items": made.models(PARAMETERS.values())}
-    return made.schema
+    definition["solver"] = schema.union(registry.solvers)
+    definition["dataset"] = _dataset_reference(schema.union(registry.sources))
+    schema.allow_placeholders()
+    schema.schema["properties"]["config_spec"] = {"type": "array", "items": schema.models(PARAMETERS.values())}
+    return schema.schema
 
 
 def dataset_schema(registry: Registry) -> dict[str, Any]:
     """The schema of dataset files."""
-    made = _Schema(DatasetFile, "dataset")
-    made.schema["properties"]["source"] = made.union(registry.sources)
-    return made.schema
+    schema = _Schema(DatasetFile, "dataset")
+    schema.schema["properties"]["source"] = schema.union(registry.sources)
+    return schema.schema
 
 
 def schemas(registry: Registry) -> dict[str, dict[str, Any]]:

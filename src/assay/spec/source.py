@@ -76,10 +76,10 @@ def _decoded(content: bytes, file: str) -> str:
 
 def _sibling(path: Path) -> str | None:
     try:
-        found = nearest_file(path.name, sorted(p.name for p in path.parent.iterdir() if p.is_file()))
+        name = nearest_file(path.name, sorted(p.name for p in path.parent.iterdir() if p.is_file()))
     except (OSError, ValueError):
         return None
-    return None if found is None else shown(path.with_name(found))
+    return None if name is None else shown(path.with_name(name))
 
 
 def problem_in(

@@ -19,11 +19,11 @@ from assay.spec.task_parts import kind_named
 
 
 def load_generator(
-    document: Document, given: Mapping[str, Any], registry: Registry, *, strict: bool
+    document: Document, overrides: Mapping[str, Any], registry: Registry, *, strict: bool
 ) -> tuple[LoadedGenerator | None, list[Problem]]:
     """A generator from its document and the values of its parameters, and all that is wrong with it."""
     checker = Checker(document)
-    config = resolve_config(document.data.get("config_spec"), given, checker, strict=strict, owner="the generator")
+    config = resolve_config(document.data.get("config_spec"), overrides, checker, strict=strict, owner="the generator")
     filled = substitute(document.data["definition"], config, checker, ("definition",), secrets=True)
     parts = Checker(document, filled.texts)
     node = with_environment(filled.data, document.environment)
@@ -48,7 +48,7 @@ def load_generator(
 def _synthesizers(
     nodes: Sequence[Any], steps: Steps, registry: Registry, checker: Checker
 ) -> tuple[LoadedSynthesizer, ...]:
-    found = []
+    synthesizers = []
     for i, node in enumerate(nodes):
         if not isinstance(node, dict):
             checker.report(f"expected a synthesizer, such as {{type: ...}}, got {described(node)}", (*steps, i))
@@ -61,5 +61,5 @@ def _synthesizers(
             for problem in code.problems()
         ]
         if kind is not None and settings is not None:
-            found.append(LoadedSynthesizer(kind=kind, settings=settings))
-    return tuple(found)
+            synthesizers.append(LoadedSynthesizer(kind=kind, settings=settings))
+    return tuple(synthesizers)

@@ -10,7 +10,7 @@ from typing import Any
 from assay.errors import Place, Problem, SpecError
 from assay.registry import Registry
 from assay.spec.bound import LoadedTask
-from assay.spec.config import Config, resolve_config, substitute
+from assay.spec.config import resolve_config, substitute
 from assay.spec.dataset import TaskData, task_data
 from assay.spec.deprecated import modernized
 from assay.spec.document import Document, Steps
@@ -48,14 +48,14 @@ def load_task(
     return task_of(document, registry, config or {}, reading)
 
 
-def task_of(document: Document, registry: Registry, given: Mapping[str, Any], reading: Reading) -> LoadedTask:
+def task_of(document: Document, registry: Registry, overrides: Mapping[str, Any], reading: Reading) -> LoadedTask:
     """A task from its document; the same as `load_task` for one that a run file defines."""
     kind = kind_of(document.data)
     if kind != "task":
         wrong = misspelled_key(document.data) if kind is None else None
         if wrong is not None:
-            key, meant = wrong
-            problem = document.problem(f'unknown field "{key}"', (key,), meant, key=True)
+            key, suggestion = wrong
+            problem = document.problem(f'unknown field "{key}"', (key,), suggestion, key=True)
         elif document.path.suffix.lower() in _DATA:
             words = f"{document.path.name} is data, not a task: name the task, and the data with --dataset"
             problem = document.problem(words, ())
@@ -63,7 +63,7 @@ def task_of(document: Document, registry: Registry, given: Mapping[str, Any], re
             problem = document.problem(not_a_task(kind), ())
         raise SpecError([*document.problems, problem])
     checker = Checker(document)
-    config = resolve_config(document.data.get("config_spec"), given, checker, strict=reading.strict)
+    config = resolve_config(document.data.get("config_spec"), overrides, checker, strict=reading.strict)
     names, named = _dataset_names(document.data["definition"])
     config = replace(config, named=named)
     filled = substitute(document.data["definition"], config, checker, _DEFINITION)
@@ -93,12 +93,13 @@ def task_of(document: Document, registry: Registry, given: Mapping[str, Any], re
         scorers=tuple(scorers),
         evidence=evidence,
         config=config.values,
-        resolved=_stored(document, resolved),
+        # what may be stored: parameters are filled in, secrets and variables stand by name
+        resolved={**document.data, "definition": resolved},
         problems=_in_order(
             [*document.problems, *checker.problems, *parts.problems, *_same_names(document, task.definition.trials)]
         ),
         notes=notes,
-        unresolved=_unresolved(resolved, config),
+        unresolved=frozenset(text for _, text in strings(resolved) if config.open and has_placeholder(text)),
     )
 
 
@@ -138,9 +139,9 @@ def _dataset_names(definition: Any) -> tuple[list[str], frozenset[str]]:
     """The names of several datasets in a sample: of the parameter that gives the key, else the key itself."""
     dataset = definition.get("dataset") if isinstance(definition, dict) else None
     keys = dataset.get("keys") if isinstance(dataset, dict) else None
-    found = [(str(key), PLACEHOLDER.fullmatch(str(key))) for key in (keys if isinstance(keys, list) else []) if key]
-    names = [match[2] if match is not None else key for key, match in found]
-    return names, frozenset(match[2] for _, match in found if match is not None)
+    matches = [(str(key), PLACEHOLDER.fullmatch(str(key))) for key in (keys if isinstance(keys, list) else []) if key]
+    names = [match[2] if match is not None else key for key, match in matches]
+    return names, frozenset(match[2] for _, match in matches if match is not None)
 
 
 def _task(document: Document, definition: Any, checker: Checker) -> Task:
@@ -148,21 +149,11 @@ def _task(document: Document, definition: Any, checker: Checker) -> Task:
     top = with_environment(document.data, document.environment)
     if _is_system(definition):
         definition = {}
-    made = checker.validated(Task, {**top, "definition": definition}, (), "the task")
-    if made is not None:
-        return made
+    task = checker.validated(Task, {**top, "definition": definition}, (), "the task")
+    if task is not None:
+        return task
     key, name = (top.get(field) for field in ("key", "display_name"))
     return Task.model_construct(key=str(key), display_name=str(name), description="", definition=Definition())
-
-
-def _stored(document: Document, definition: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The task as it may be stored: parameters filled in, secrets and variables by name."""
-    return {**document.data, "definition": definition}
-
-
-def _unresolved(definition: Any, config: Config) -> frozenset[str]:
-    """The texts that still hold a placeholder: nothing can be said of them yet."""
-    return frozenset(text for _, text in strings(definition) if config.open and has_placeholder(text))
 
 
 def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:

@@ -32,11 +32,11 @@ def load_scorers(
 ) -> list[LoadedScorer]:
     """The scorers that are right; the problems of the others are noted. Trials give values under `renamed` too."""
     keys = numbered(nodes, steps, checker, "scorer")
-    found = (
+    scorers = (
         _scorer(node, key, (*steps, i), registry, checker, renamed)
         for i, (node, key) in enumerate(zip(nodes, keys, strict=True))
     )
-    return [scorer for scorer in found if scorer is not None]
+    return [scorer for scorer in scorers if scorer is not None]
 
 
 def kind_named(shelf: KindTable[K], node: Any, steps: Steps, checker: Checker) -> K | None:
@@ -48,12 +48,12 @@ def kind_named(shelf: KindTable[K], node: Any, steps: Steps, checker: Checker) -
     if isinstance(name, str) and name in shelf:
         return shelf[str(name)]
     if name is None:
-        known = listing(offered(shelf), most=40)
-        near = nearest("type", [field for field in node if field not in ("key", "metrics")])
-        if near is not None and "type" not in node:
-            checker.report(f'unknown field "{near}" in the {shelf.sort}', (*steps, near), "type", key=True)
+        types = listing(offered(shelf), most=40)
+        misspelled = nearest("type", [field for field in node if field not in ("key", "metrics")])
+        if misspelled is not None and "type" not in node:
+            checker.report(f'unknown field "{misspelled}" in the {shelf.sort}', (*steps, misspelled), "type", key=True)
         else:
-            checker.report(f'missing field "type" in the {shelf.sort}; known: {known}', steps)
+            checker.report(f'missing field "type" in the {shelf.sort}; known: {types}', steps)
     elif not isinstance(name, str):
         checker.report(f"type: expected text, got {described(name)}", (*steps, "type"))
     elif not has_placeholder(name):
@@ -62,20 +62,20 @@ def kind_named(shelf: KindTable[K], node: Any, steps: Steps, checker: Checker) -
     return None
 
 
-def numbered(nodes: Sequence[Any], steps: Steps, checker: Checker, what: str) -> list[str]:
+def numbered(nodes: Sequence[Any], steps: Steps, checker: Checker, sort: str) -> list[str]:
     """A key for every entry: its own, else its type, numbered when repeated."""
     explicit: dict[str, int] = {}
     for i, node in enumerate(nodes):
         key = _text(node, "key")
         if key is not None and key in explicit:
-            checker.report(f'there is already a {what} with the key "{key}"', (*steps, i, "key"))
+            checker.report(f'there is already a {sort} with the key "{key}"', (*steps, i, "key"))
         elif key is not None:
             explicit[key] = i
     taken = set(explicit)
     keys: list[str] = []
     for node in nodes:
-        own = _text(node, "key")
-        keys.append(own if own is not None else _free(_text(node, "type") or what, taken))
+        explicit_key = _text(node, "key")
+        keys.append(explicit_key if explicit_key is not None else _free(_text(node, "type") or sort, taken))
         taken.add(keys[-1])
     return keys
 
@@ -97,23 +97,23 @@ def _scorer(
     node: Any, key: str, steps: Steps, registry: Registry, checker: Checker, renamed: Sequence[str]
 ) -> LoadedScorer | None:
     kind = kind_named(registry.scorers, node, steps, checker)
-    given = node.get("metrics") if isinstance(node, dict) else None
-    entries = given if isinstance(given, list) else []
+    metric_nodes = node.get("metrics") if isinstance(node, dict) else None
+    entries = metric_nodes if isinstance(metric_nodes, list) else []
     settings = cast("ScorerSpec | None", kind and checker.validated(kind.settings, node, steps, kind.name))
     if settings is not None and settings.metrics is None:
         entries = settings.default_metrics()
-    known = None if settings is None else settings.score_fields()
-    if known is None and kind is not None and kind.values is not None:
-        known = (*kind.values, *kind.metadata)
-    gives = None if kind is None or known is None else _Gives(kind.name, (*known, *renamed))
-    metrics = tuple(_metrics(entries, (*steps, "metrics"), gives, registry, checker))
+    fields = None if settings is None else settings.score_fields()
+    if fields is None and kind is not None and kind.values is not None:
+        fields = (*kind.values, *kind.metadata)
+    score_fields = None if kind is None or fields is None else _ScoreFields(kind.name, (*fields, *renamed))
+    metrics = tuple(_metrics(entries, (*steps, "metrics"), score_fields, registry, checker))
     if kind is None or settings is None:
         return None
     place = checker.document.spot(steps).value
     return LoadedScorer(key=key, kind=kind, settings=settings, metrics=metrics, place=place)
 
 
-class _Gives(NamedTuple):
+class _ScoreFields(NamedTuple):
     """The fields that a scorer is known to give."""
 
     scorer: str
@@ -121,7 +121,7 @@ class _Gives(NamedTuple):
 
 
 def _metrics(
-    nodes: Sequence[Any], steps: Steps, gives: _Gives | None, registry: Registry, checker: Checker
+    nodes: Sequence[Any], steps: Steps, score_fields: _ScoreFields | None, registry: Registry, checker: Checker
 ) -> Iterable[LoadedMetric]:
     keys = numbered(nodes, steps, checker, "metric")
     for i, (node, key) in enumerate(zip(nodes, keys, strict=True)):
@@ -130,32 +130,32 @@ def _metrics(
         if kind is None or settings is None:
             continue
         metric = cast("MetricSpec", settings)
-        if gives is not None:
-            metric = metric.model_copy(update=_other_names(metric, gives.fields))
-        if gives is None or _fields_exist(metric, gives, (*steps, i), checker):
+        if score_fields is not None:
+            metric = metric.model_copy(update=_other_names(metric, score_fields.fields))
+        if score_fields is None or _fields_exist(metric, score_fields, (*steps, i), checker):
             yield LoadedMetric(key=key, kind=kind, settings=metric)
 
 
-def _other_names(settings: Any, known: Sequence[str]) -> dict[str, str]:
+def _other_names(settings: Any, fields: Sequence[str]) -> dict[str, str]:
     """Our names of the fields that a metric reads by another name, by the settings that hold them."""
     return {
         name: OTHER_NAMES[value]
         for name, value in _fields_read(settings).items()
-        if value not in known and OTHER_NAMES.get(value) in known
+        if value not in fields and OTHER_NAMES.get(value) in fields
     }
 
 
-def _fields_exist(settings: Any, gives: _Gives, steps: Steps, checker: Checker) -> bool:
+def _fields_exist(settings: Any, score_fields: _ScoreFields, steps: Steps, checker: Checker) -> bool:
     """Whether the scorer gives every field that the metric reads; the nearest name where not."""
-    known = gives.fields
+    fields = score_fields.fields
     wrong = [
         (name, value)
         for name, value in _fields_read(settings).items()
-        if value not in known and not has_placeholder(value)
+        if value not in fields and not has_placeholder(value)
     ]
     for name, value in wrong:
-        message = f'{gives.scorer} gives no field "{value}"; it gives {listing(known)}'
-        checker.report(message, (*steps, name), nearest(value, known))
+        message = f'{score_fields.scorer} gives no field "{value}"; it gives {listing(fields)}'
+        checker.report(message, (*steps, name), nearest(value, fields))
     return not wrong
 
 

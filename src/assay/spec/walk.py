@@ -25,19 +25,19 @@ def strings(data: Any, steps: Steps = ()) -> Iterator[tuple[Steps, str]]:
             yield from strings(value, (*steps, i))
 
 
-def instances(value: Any, wanted: type[Wanted] | tuple[type[Wanted], ...]) -> Iterator[Wanted]:
+def instances(value: Any, kinds: type[Wanted] | tuple[type[Wanted], ...]) -> Iterator[Wanted]:
     """Every value of some type in settings, however deep."""
-    if isinstance(value, wanted):
+    if isinstance(value, kinds):
         yield value
     elif isinstance(value, BaseModel):
         for name in type(value).model_fields:
-            yield from instances(getattr(value, name), wanted)
+            yield from instances(getattr(value, name), kinds)
     elif isinstance(value, list | tuple):
         for entry in value:
-            yield from instances(entry, wanted)
+            yield from instances(entry, kinds)
     elif isinstance(value, dict):
         for entry in value.values():
-            yield from instances(entry, wanted)
+            yield from instances(entry, kinds)
 
 
 def changed(data: Any, change: Callable[[Steps, str], Any], steps: Steps = ()) -> Any:

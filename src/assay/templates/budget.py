@@ -138,6 +138,7 @@ def _watch() -> None:
             for watched in _all_watched:
                 running |= watched.since is not None
                 if watched.since is not None and now - watched.since > MOST_SECONDS:
+                    # noted first: a rendering that ends before the error arrives takes it back in `leave`
                     watched.fired = True
                     _raise_in(watched.thread, TimeUp)
         idle = 0 if running else idle + 1
@@ -201,6 +202,7 @@ def measured(value: Any) -> int:
         if isinstance(part, _TEXT):
             total += len(part) + 4
         elif isinstance(part, int):
+            # estimated from its bits: writing a huge integer out is what has to be prevented
             total += 2 + part.bit_length() // 3
         else:
             inside = _inside(part)

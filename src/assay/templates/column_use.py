@@ -69,9 +69,9 @@ def _is_get(call: nodes.Call) -> bool:
 
 
 def _columns_in(node: nodes.Node) -> Iterator[str]:
-    own = [node] if isinstance(node, nodes.Getattr | nodes.Getitem) else []
-    for each in [*own, *node.find_all((nodes.Getattr, nodes.Getitem))]:
-        name = _column(each)
+    outermost = [node] if isinstance(node, nodes.Getattr | nodes.Getitem) else []
+    for lookup in [*outermost, *node.find_all((nodes.Getattr, nodes.Getitem))]:
+        name = _column(lookup)
         if name is not None:
             yield name
 

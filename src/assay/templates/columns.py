@@ -75,9 +75,9 @@ def _columns_read(source: str) -> tuple[ColumnUse, ...]:
 
         uses = [ColumnUse(name, line) for name, line in surely_read(source)]
     named = {"sample_id"}
-    kept: list[ColumnUse] = []
+    distinct: list[ColumnUse] = []
     for use in uses:
         if use.name not in named and not has_placeholder(use.name):
             named.add(use.name)
-            kept.append(use)
-    return tuple(kept)
+            distinct.append(use)
+    return tuple(distinct)

@@ -34,11 +34,11 @@ class Compiled:
 
     def value(self, variables: Mapping[str, Any]) -> Any:
         """The value of a template that is one expression, else its text."""
-        given = {name: variables[name] for name in self.names if name in variables}
-        context = self.jinja.new_context(given)
-        own = budget()
+        inputs = {name: variables[name] for name in self.names if name in variables}
+        context = self.jinja.new_context(inputs)
+        limits = budget()
         try:
-            own.enter()
+            limits.enter()
             try:
                 pieces = self.jinja.root_render_func(context)
                 if not self.is_expression:
@@ -53,21 +53,21 @@ class Compiled:
                     printable_size(value)
                 return value
             finally:
-                own.leave()
+                limits.leave()
         except TimeUp:
-            own.abandon()
+            limits.abandon()
             raise TemplateRuntimeError(f"the template takes more than {MOST_SECONDS:g} seconds") from None
 
 
 def _joined(pieces: Any) -> str:
-    kept: list[str] = []
+    parts: list[str] = []
     size = 0
     for piece in pieces:
         size += len(piece)
         if size > MOST_TEXT:
             raise too_long()
-        kept.append(piece)
-    return "".join(kept)
+        parts.append(piece)
+    return "".join(parts)
 
 
 def one_expression(tree: nodes.Template) -> nodes.Expr | None:
@@ -82,16 +82,16 @@ def one_expression(tree: nodes.Template) -> nodes.Expr | None:
 @lru_cache(maxsize=4096)
 def compiled(source: str) -> Compiled:
     """The template made ready; a Jinja error when it cannot be read."""
-    made = environment()
-    tree = made.parse(source)
+    jinja = environment()
+    tree = jinja.parse(source)
     names = frozenset(undeclared(tree))
     tree = with_counted_loops(tree)
     expression = one_expression(tree)
     if expression is not None:
         keep = nodes.Assign(nodes.Name(_RESULT, "store"), expression, lineno=expression.lineno)
         tree = nodes.Template([keep], lineno=1)
-        tree.set_environment(made)
-    return Compiled(made.from_string(tree), expression is not None, names)
+        tree.set_environment(jinja)
+    return Compiled(jinja.from_string(tree), expression is not None, names)
 
 
 def failure(template: str, error: Exception, variables: Mapping[str, Any]) -> TemplateFailure:
@@ -107,15 +107,15 @@ def cause(error: Exception, variables: Mapping[str, Any]) -> str:
     text = getattr(error, "message", None) or str(error) or type(error).__name__
     if type(error) is UndefinedError and text.endswith("is undefined"):
         name = text.split("'")[1] if text.startswith("'") else ""
-        near = nearest(name, variables)
-        hint = f'did you mean "{near}"?' if near else f"there is {listing(variables)}"
+        suggestion = nearest(name, variables)
+        hint = f'did you mean "{suggestion}"?' if suggestion else f"there is {listing(variables)}"
         return f"{text}; {hint}"
     unknown = _UNKNOWN.match(text) if isinstance(error, TemplateSyntaxError) else None
     if unknown is not None:
         kind, name = unknown.groups()
-        made = environment()
-        near = nearest(name, made.filters if kind == "filter" else made.tests)
-        return f'{text} Did you mean "{near}"?' if near else text
+        jinja = environment()
+        suggestion = nearest(name, jinja.filters if kind == "filter" else jinja.tests)
+        return f'{text} Did you mean "{suggestion}"?' if suggestion else text
     return text
 
 
@@ -128,9 +128,9 @@ def _line(source: str, error: Exception) -> int:
         jinja = compiled(source).jinja
     except Exception:
         return 1
-    found, trace = 1, error.__traceback__
+    number, trace = 1, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == "<template>":
-            found = jinja.get_corresponding_lineno(trace.tb_lineno)
+            number = jinja.get_corresponding_lineno(trace.tb_lineno)
         trace = trace.tb_next
-    return found
+    return number

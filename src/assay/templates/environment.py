@@ -86,10 +86,10 @@ def _printable(value: Any) -> Any:
     kind = type(value)
     if kind is str:
         # counted here and not by `charge`: every value that a template prints comes this way
-        own = LOCAL.budget
-        own.text += len(value)
-        if own.text > MOST_TOTAL:
-            own.charge(0)
+        limits = LOCAL.budget
+        limits.text += len(value)
+        if limits.text > MOST_TOTAL:
+            limits.charge(0)
         return value
     if kind in _PLAIN:
         return value
@@ -103,7 +103,7 @@ class MissingFieldError(UndefinedError):
     """A column or key is not there, told apart from other undefined names."""
 
 
-class Sandbox(ImmutableSandboxedEnvironment):
+class TemplateEnvironment(ImmutableSandboxedEnvironment):
     """Keys of mappings come before their methods; sizes are bounded."""
 
     code_generator_class = Generator
@@ -115,21 +115,21 @@ class Sandbox(ImmutableSandboxedEnvironment):
         try:
             return obj[attribute]
         except KeyError:
-            found = super().getattr(obj, attribute)
-            return self._absent(obj, attribute) if self._is_plain_undefined(found) else found
+            value = super().getattr(obj, attribute)
+            return self._absent(obj, attribute) if self._is_plain_undefined(value) else value
 
     def getitem(self, obj: Any, argument: Any) -> Any:
-        found = super().getitem(obj, argument)
-        if isinstance(obj, Mapping) and self._is_plain_undefined(found):
+        value = super().getitem(obj, argument)
+        if isinstance(obj, Mapping) and self._is_plain_undefined(value):
             return self._absent(obj, argument)
-        return found
+        return value
 
-    def _is_plain_undefined(self, found: Any) -> bool:
-        return isinstance(found, self.undefined) and found._undefined_hint is None
+    def _is_plain_undefined(self, value: Any) -> bool:
+        return isinstance(value, self.undefined) and value._undefined_hint is None
 
     def _absent(self, obj: Mapping[Any, Any], name: Any) -> Any:
-        what = "the sample" if isinstance(obj, SampleRow) else "the mapping"
-        hint = missing_text(what, str(name), tuple(str(key) for key in obj))
+        owner = "the sample" if isinstance(obj, SampleRow) else "the mapping"
+        hint = missing_text(owner, str(name), tuple(str(key) for key in obj))
         return self.undefined(hint=hint, obj=obj, name=str(name), exc=MissingFieldError)
 
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
@@ -137,18 +137,18 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return self.binop_table[operator](left, right)
 
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
-        own = budget()
-        own.step()
+        limits = budget()
+        limits.step()
         # the sandbox wraps the method `format`; the text is that of the method inside
         method = getattr(obj, "__wrapped__", obj)
         owner = getattr(method, "__self__", None)
         if isinstance(owner, _OWNERS):
             args = check_method(getattr(method, "__name__", ""), owner, args, kwargs)
-        return own.charge_result(super().call(context, obj, *args, **kwargs))
+        return limits.charge_result(super().call(context, obj, *args, **kwargs))
 
     def joined(self, parts: tuple[Any, ...]) -> str:
         """The text of `a ~ b ~ c`."""
-        texts = [part if type(part) is str else _shown(part) for part in parts]
+        texts = [part if type(part) is str else _bounded_text(part) for part in parts]
         size = sum(map(len, texts))
         if size > MOST_TEXT:
             raise refuse("~")
@@ -167,7 +167,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return _ticking(values)
 
 
-def _shown(value: Any) -> str:
+def _bounded_text(value: Any) -> str:
     """The text of a value that is not text; what is too long is refused before it is written."""
     printable_size(value)
     return str(value)
@@ -180,9 +180,9 @@ def _ticking(values: Any) -> Iterator[Any]:
 
 
 @cache
-def environment() -> Sandbox:
+def environment() -> TemplateEnvironment:
     """The one environment of all templates."""
-    made = Sandbox(
+    sandbox = TemplateEnvironment(
         extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"],
         undefined=StrictUndefined,
         autoescape=False,
@@ -190,7 +190,7 @@ def environment() -> Sandbox:
         finalize=_printable,
         optimized=False,
     )
-    made.filters |= {
+    sandbox.filters |= {
         "fromjson": json.loads,
         "tojson": to_json,
         "json_escape": json_escape,
@@ -199,7 +199,7 @@ def environment() -> Sandbox:
         "regex_replace": regex_replace,
     }
     # The same file and seed must give the same bytes: nothing in a template draws at random.
-    del made.filters["random"]
-    del made.globals["lipsum"]
-    made.filters |= {name: limited(name, original) for name, original in made.filters.items()}
-    return made
+    del sandbox.filters["random"]
+    del sandbox.globals["lipsum"]
+    sandbox.filters |= {name: limited(name, original) for name, original in sandbox.filters.items()}
+    return sandbox

@@ -28,9 +28,9 @@ _UNTOUCHED = frozenset(
 """Filters that create nothing: they give a part of their value, a number or a lazy sequence."""
 
 
-def refuse(what: str) -> SecurityError:
+def refuse(operation: str) -> SecurityError:
     """The error for a result that would be too large."""
-    return SecurityError(f"{what} would give more than {MOST_TEXT:,} characters")
+    return SecurityError(f"{operation} would give more than {MOST_TEXT:,} characters")
 
 
 def check_operator(operator: str, left: Any, right: Any) -> None:
@@ -66,15 +66,17 @@ def check_percent(form: str | bytes, values: Any) -> None:
     widths = [int(number) for part in parts for number in part if number.isdigit() and len(number) < 9]
     if any(number.isdigit() and len(number) >= 9 for part in parts for number in part):
         raise refuse("a width")
-    given = list(values.values()) if isinstance(values, Mapping) else values if isinstance(values, tuple) else [values]
+    arguments = (
+        list(values.values()) if isinstance(values, Mapping) else values if isinstance(values, tuple) else [values]
+    )
     if any("*" in part for part in parts):
-        widths += [abs(value) for value in given if isinstance(value, int)]
-    _check_fields(len(text), widths, len(parts), given)
+        widths += [abs(value) for value in arguments if isinstance(value, int)]
+    _check_fields(len(text), widths, len(parts), arguments)
 
 
 def check_format(form: str, values: Iterable[Any]) -> None:
     """Refuse `form.format(values)` when widths or values are too large."""
-    given = list(values)
+    arguments = list(values)
     widths: list[int] = []
     fields = 0
     try:
@@ -85,11 +87,11 @@ def check_format(form: str, values: Iterable[Any]) -> None:
                 raise refuse("a width")
             widths += [int(number) for number in numbers]
             if "{" in (spec or ""):
-                widths += [abs(value) for value in given if isinstance(value, int)]
-                widths += [int(value[:9]) for value in given if isinstance(value, str) and value[:9].isdigit()]
+                widths += [abs(value) for value in arguments if isinstance(value, int)]
+                widths += [int(value[:9]) for value in arguments if isinstance(value, str) and value[:9].isdigit()]
     except ValueError:
         return  # not a format: formatting says why
-    _check_fields(len(form), widths, fields, given)
+    _check_fields(len(form), widths, fields, arguments)
 
 
 def _check_fields(length: int, widths: list[int], fields: int, values: Iterable[Any]) -> None:
@@ -123,10 +125,6 @@ def _check_format_method(owner: Any, args: tuple[Any, ...], kwargs: Mapping[str,
     check_format(str(owner), [*args, *values, *kwargs.values()])
 
 
-def _check_padding(_: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-    check_width(*args, *kwargs.values())
-
-
 def _check_tabs(owner: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
     width = args[0] if args else kwargs.get("tabsize", 8)
     tab: Any = "\t" if isinstance(owner, str) else b"\t"
@@ -149,7 +147,9 @@ def _check_translation(owner: Any, args: tuple[Any, ...], _: Mapping[str, Any]) 
 _METHODS: dict[str, Callable[[Any, tuple[Any, ...], Mapping[str, Any]], None]] = {
     "format": _check_format_method,
     "format_map": _check_format_method,
-    **dict.fromkeys(("ljust", "rjust", "center", "zfill"), _check_padding),
+    **dict.fromkeys(
+        ("ljust", "rjust", "center", "zfill"), lambda _, args, kwargs: check_width(*args, *kwargs.values())
+    ),
     "expandtabs": _check_tabs,
     "replace": _check_replacing,
     "translate": _check_translation,
@@ -184,10 +184,10 @@ def limited(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def bounded(*args: Any, **kwargs: Any) -> Any:
         # counted here and not by `step` and `charge`: short filters take little more than two calls do
-        own = LOCAL.budget
-        own.steps += 1
-        if own.steps > MOST_STEPS:
-            own.step(0)
+        limits = LOCAL.budget
+        limits.steps += 1
+        if limits.steps > MOST_STEPS:
+            limits.step(0)
         if check is not None:
             value = args[at]
             # a short text needs no look at all: no filter makes much of it, unless its arguments are large
@@ -196,11 +196,11 @@ def limited(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
                 args = (*args[:at], check(value, others, kwargs), *others)
         result = original(*args, **kwargs)
         if type(result) is str:
-            own.text += len(result)
-            if own.text > MOST_TOTAL:
-                own.charge(0)
+            limits.text += len(result)
+            if limits.text > MOST_TOTAL:
+                limits.charge(0)
             return result
-        return own.charge_result(result)
+        return limits.charge_result(result)
 
     return bounded
 
@@ -212,10 +212,10 @@ def _argument(place: int, name: str, otherwise: Any) -> Callable[[tuple[Any, ...
     return lambda others, named: others[place] if len(others) > place else named.get(name, otherwise)
 
 
-def _at_most(most: int, what: str) -> Check:
+def _at_most(most: int, operation: str) -> Check:
     def check(value: Any, _: tuple[Any, ...], __: Mapping[str, Any]) -> Any:
         if printable_size(value) > most:
-            raise SecurityError(f"{what} takes at most {most:,} characters")
+            raise SecurityError(f"{operation} takes at most {most:,} characters")
         return value
 
     return check

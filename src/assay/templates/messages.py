@@ -11,11 +11,11 @@ MOST_TEXT = 10_000_000
 
 
 @lru_cache(maxsize=1024)
-def missing_text(what: str, name: str, names: tuple[str, ...]) -> str:
+def missing_text(owner: str, name: str, names: tuple[str, ...]) -> str:
     """The sentence for a name that a mapping does not have."""
-    near = nearest(name, names)
-    hint = f'; did you mean "{near}"?' if near else f"; there is {listing(names)}"
-    return f'{what} has no {"column" if what == "the sample" else "field"} "{name}"{hint}'
+    suggestion = nearest(name, names)
+    hint = f'; did you mean "{suggestion}"?' if suggestion else f"; there is {listing(names)}"
+    return f'{owner} has no {"column" if owner == "the sample" else "field"} "{name}"{hint}'
 
 
 def failure_at(template: str, line: int, cause: str, *, missing: bool) -> TemplateFailure:

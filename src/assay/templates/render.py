@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.errors import TemplateFailure
 from assay.templates.messages import MOST_TEXT, failure_at, missing_text, too_long
-from assay.templates.shape import ColumnLookup, Constant, Reply, shape
+from assay.templates.shape import ColumnLookup, Constant, ReplyLookup, shape
 from assay.templates.variables import row_variables
 from assay.types import Column, Failure, FailureKind, Rows
 
@@ -74,9 +74,9 @@ def values(template: str, rows: Rows, *, stage: str = "score") -> Column:
         return Column(values=[simple.text] * len(rows))
     if isinstance(simple, ColumnLookup):
         return _column(template, simple, rows, stage)
-    if isinstance(simple, Reply) and rows.answers is not None:
+    if isinstance(simple, ReplyLookup) and rows.answers is not None:
         return Column(values=list(rows.answers))
-    return _each(range(len(rows)), lambda i: render_value(template, row_variables(rows, i)), stage)
+    return _column_by_row(range(len(rows)), lambda i: render_value(template, row_variables(rows, i)), stage)
 
 
 def texts(template: str, rows: Rows, *, stage: str = "score") -> Column:
@@ -95,7 +95,7 @@ def as_texts(template: str, column: Column, *, stage: str = "score") -> Column:
     >>> as_texts("{{ sample.n }}", Column(values=[1, "1"])).values
     ['1', '1']
     """
-    if isinstance(shape(str(template)), Constant | Reply):
+    if isinstance(shape(str(template)), Constant | ReplyLookup):
         return column
     try:
         if column.failures:
@@ -127,7 +127,7 @@ def objects(template: str | Mapping[str, Any], rows: Rows, *, stage: str = "scor
     if isinstance(template, str):
         return _structures(template, rows, stage, dict)
     column = _side_by_side(list(template.values()), rows, stage)
-    return _reread(column, lambda each: dict(zip(template, each, strict=True)), stage)
+    return _reread(column, lambda entries: dict(zip(template, entries, strict=True)), stage)
 
 
 def _column(template: str, lookup: ColumnLookup, rows: Rows, stage: str) -> Column:
@@ -146,7 +146,7 @@ def _column(template: str, lookup: ColumnLookup, rows: Rows, stage: str) -> Colu
         cause = missing_text("the sample", name, tuple(sample))
         raise failure_at(template, lookup.line, cause, missing=True)
 
-    return _each(range(len(rows)), one, stage)
+    return _column_by_row(range(len(rows)), one, stage)
 
 
 def _side_by_side(parts: Sequence[Any], rows: Rows, stage: str) -> Column:
@@ -169,36 +169,36 @@ def _side_by_side(parts: Sequence[Any], rows: Rows, stage: str) -> Column:
     )
 
 
-def _structures(template: str, rows: Rows, stage: str, wanted: type) -> Column:
+def _structures(template: str, rows: Rows, stage: str, kind: type) -> Column:
     """Text is read once however often it comes: a constant costs one reading."""
     seen: dict[str, Any] = {}
 
     def read(value: Any) -> Any:
         if not isinstance(value, str):
-            return _structure(template, value, wanted)
+            return _structure(template, value, kind)
         if value not in seen:
-            seen[value] = _structure(template, value, wanted)
+            seen[value] = _structure(template, value, kind)
         return seen[value]
 
     return _reread(values(template, rows, stage=stage), read, stage)
 
 
-def _structure(template: str, value: Any, wanted: type) -> Any:
-    native = _native(value, wanted)
+def _structure(template: str, value: Any, kind: type) -> Any:
+    native = _native(value, kind)
     if native is None and isinstance(value, str):
-        native = _native(_from_json(value), wanted)
+        native = _native(_from_json(value), kind)
         if native is None:
-            native = _native(_from_literal(value), wanted)
+            native = _native(_from_literal(value), kind)
     if native is None:
-        word = "a list" if wanted is list else "a mapping"
-        shown = repr(value)
-        got = shown if len(shown) <= 80 else shown[:77] + "..."
+        word = "a list" if kind is list else "a mapping"
+        text = repr(value)
+        got = text if len(text) <= 80 else text[:77] + "..."
         raise failure_at(template, 1, f"expected {word}, got {got}", missing=False)
     return native
 
 
-def _native(value: Any, wanted: type) -> Any:
-    if wanted is list:
+def _native(value: Any, kind: type) -> Any:
+    if kind is list:
         return list(value) if isinstance(value, list | tuple) else None
     return dict(value) if isinstance(value, Mapping) else None
 
@@ -219,24 +219,24 @@ def _from_literal(text: str) -> Any:
         return None
 
 
-def _each(places: Sequence[int], one: Callable[[int], Any], stage: str) -> Column:
-    made: list[Any] = []
+def _column_by_row(places: Sequence[int], one: Callable[[int], Any], stage: str) -> Column:
+    results: list[Any] = []
     failures: dict[int, Failure] = {}
     for i in places:
         try:
-            made.append(one(i))
+            results.append(one(i))
         except TemplateFailure as error:
             kind: FailureKind = "missing_field" if error.missing else "template"
             failures[i] = Failure(stage=stage, kind=kind, detail=str(error))
-            made.append(None)
-    return Column(values=made, failures=failures)
+            results.append(None)
+    return Column(values=results, failures=failures)
 
 
 def _reread(column: Column, read: Callable[[Any], Any], stage: str) -> Column:
-    """The same column with every value read anew; rows that failed stay failed."""
-    made = _each(
+    """A column with every value read anew; rows that failed stay failed."""
+    reread = _column_by_row(
         range(len(column.values)),
         lambda i: None if i in column.failures else read(column.values[i]),
         stage,
     )
-    return Column(values=made.values, failures={**made.failures, **column.failures})
+    return Column(values=reread.values, failures={**reread.failures, **column.failures})

@@ -40,11 +40,11 @@ class ColumnLookup:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ReplyLookup:
     """`{{ solver_output.output }}` and nothing else."""
 
 
-Shape = Constant | ColumnLookup | Reply | None
+Shape = Constant | ColumnLookup | ReplyLookup | None
 
 
 def normalized(source: str) -> str:
@@ -59,11 +59,11 @@ def shape(source: str) -> Shape:
     text = normalized(source)
     if not any(tag in text for tag in _TAGS):
         return Constant(text)
-    found = _COLUMN.fullmatch(text)
-    if found is not None:
-        name = found["attribute"] or found["single"] or found["double"] or ""
+    match = _COLUMN.fullmatch(text)
+    if match is not None:
+        name = match["attribute"] or match["single"] or match["double"] or ""
         return ColumnLookup(name, text.count("\n", 0, text.index("sample")) + 1)
-    return Reply() if _REPLY.fullmatch(text) else None
+    return ReplyLookup() if _REPLY.fullmatch(text) else None
 
 
 def is_constant(template: str) -> bool:

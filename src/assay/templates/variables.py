@@ -10,7 +10,7 @@ from typing import Any
 from assay.types import Item, Rows, Trace, content_text
 
 
-class ReplyText(str):
+class AnswerText(str):
     """A reply that is its text, and answers `.choices[0].message.content` like a chat completion."""
 
     __slots__ = ()
@@ -29,8 +29,8 @@ class Parts(list[Any]):
     def __str__(self) -> str:
         return content_text(list(self))
 
-    def __contains__(self, wanted: object) -> bool:
-        return wanted in str(self) if isinstance(wanted, str) else super().__contains__(wanted)
+    def __contains__(self, part: object) -> bool:
+        return part in str(self) if isinstance(part, str) else super().__contains__(part)
 
 
 class SampleRow(dict[str, Any]):
@@ -46,7 +46,7 @@ class SampleRow(dict[str, Any]):
         raise KeyError(name)
 
 
-class SolverOutput:
+class OutputVariable:
     """What the solver made of a sample."""
 
     def __init__(self, rows: Rows, i: int) -> None:
@@ -65,9 +65,9 @@ class SolverOutput:
         except ValueError:
             answers = None
         if isinstance(answers, dict):
-            return {name: {"output": ReplyText(text)} for name, text in answers.items()}
+            return {name: {"output": AnswerText(text)} for name, text in answers.items()}
         if isinstance(answers, list):
-            return [{"output": ReplyText(text)} for text in answers]
+            return [{"output": AnswerText(text)} for text in answers]
         raise AttributeError("solver_outputs")
 
 
@@ -85,10 +85,10 @@ def _trace(rows: Rows, i: int) -> Trace:
     return Trace(({"type": "message", "role": "assistant", "content": str(reply)},))
 
 
-def _answer(rows: Rows, i: int) -> ReplyText:
+def _answer(rows: Rows, i: int) -> AnswerText:
     if rows.answers is None:
         raise KeyError("answers")
-    return ReplyText(rows.answers[i])
+    return AnswerText(rows.answers[i])
 
 
 def _input_prompt(rows: Rows, i: int) -> str:
@@ -100,12 +100,12 @@ def _input_prompt(rows: Rows, i: int) -> str:
 
 _BUILD: dict[str, Callable[[Rows, int], Any]] = {
     "sample": lambda rows, i: SampleRow(rows.samples[i], rows.ids[i]),
-    "solver_output": SolverOutput,
+    "solver_output": OutputVariable,
     "trace": _trace,
     "messages": lambda rows, i: list(_trace(rows, i).items),
     "model_output": _answer,
     "model_outputs": lambda rows, i: [
-        ReplyText(content_text(m.get("content"))) for m in _trace(rows, i).assistant_messages
+        AnswerText(content_text(m.get("content"))) for m in _trace(rows, i).assistant_messages
     ],
     "input_prompt": _input_prompt,
 }
@@ -116,12 +116,12 @@ class RowVariables(Mapping[str, Any]):
 
     def __init__(self, rows: Rows, i: int) -> None:
         self._row = (rows, i)
-        self._made: dict[str, Any] = {}
+        self._values: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self._made:
-            self._made[name] = _BUILD[name](*self._row)
-        return self._made[name]
+        if name not in self._values:
+            self._values[name] = _BUILD[name](*self._row)
+        return self._values[name]
 
     def __iter__(self) -> Iterator[str]:
         return (name for name in _BUILD if name in self)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec, failed
+from assay.datasets.synthesizers.common import Row, SynthesizedRows, SynthesizerSpec, failed
 from assay.judging.claims import Claim, ClaimError, ClaimJudge, claims_of
 from assay.registry import AskingSynthesizerKind
 from assay.spec.fields import Settings
@@ -24,7 +24,7 @@ class AnswerColumns(Settings):
 
 
 class LabelColumns(AnswerColumns):
-    """The same, and the column that holds the claims of the answer."""
+    """The columns that hold a question, its answer and the claims of the answer."""
 
     claims: Key = "claims"
 
@@ -89,11 +89,13 @@ def _claims(row: Row, column: str) -> list[Claim] | Failure:
         return failed(f'"{column}": {error}', "parse")
 
 
-def _with(row: Row, field: str, values: list[Any] | Failure, write: Callable[[Any], Any] = lambda value: value) -> Made:
+def _with(
+    row: Row, field: str, values: list[Any] | Failure, write: Callable[[Any], Any] = lambda value: value
+) -> SynthesizedRows:
     return values if isinstance(values, Failure) else [{**row, field: [write(value) for value in values]}]
 
 
-async def extracted(settings: ClaimExtraction, row: Row, ask: Ask) -> Made:
+async def extracted(settings: ClaimExtraction, row: Row, ask: Ask) -> SynthesizedRows:
     """The row with the claims of its answer."""
     texts = _texts(row, settings.columns.question, settings.columns.answer)
     if isinstance(texts, Failure):
@@ -102,7 +104,7 @@ async def extracted(settings: ClaimExtraction, row: Row, ask: Ask) -> Made:
     return _with(row, settings.output_field, claims, lambda claim: claim.document())
 
 
-async def labelled(settings: ClaimLabeling, row: Row, ask: Ask) -> Made:
+async def labelled(settings: ClaimLabeling, row: Row, ask: Ask) -> SynthesizedRows:
     """The row with a label for each of its claims."""
     texts = _texts(row, settings.columns.question, settings.columns.answer)
     claims = _claims(row, settings.columns.claims)
@@ -114,7 +116,7 @@ async def labelled(settings: ClaimLabeling, row: Row, ask: Ask) -> Made:
     return _with(row, settings.output_field, labels)
 
 
-async def quoted(settings: LinkClaimQuotes, row: Row, ask: Ask) -> Made:
+async def quoted(settings: LinkClaimQuotes, row: Row, ask: Ask) -> SynthesizedRows:
     """The row with a quote for each of its claims; a quote that is not in the source is asked for once more."""
     texts = _texts(row, settings.columns.source)
     claims = _claims(row, settings.columns.claims)

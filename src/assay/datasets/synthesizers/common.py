@@ -9,7 +9,7 @@ from assay.spec.fields import Settings
 from assay.types import Failure, FailureKind
 
 Row = dict[str, Any]
-Made = list[Row] | Failure
+SynthesizedRows = list[Row] | Failure
 """What became of one row."""
 
 
@@ -25,6 +25,6 @@ def failed(detail: str, kind: FailureKind = "template") -> Failure:
     return Failure(stage="generate", kind=kind, detail=detail)
 
 
-def unknown_columns(wanted: Sequence[str], row: Row) -> list[str]:
+def unknown_columns(columns: Sequence[str], row: Row) -> list[str]:
     """The columns that a row lacks."""
-    return [name for name in wanted if name not in row]
+    return [name for name in columns if name not in row]

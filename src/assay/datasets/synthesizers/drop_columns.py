@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec
+from assay.datasets.synthesizers.common import Row, SynthesizedRows, SynthesizerSpec
 from assay.registry import BatchSynthesizerKind
 
 
@@ -18,7 +18,7 @@ class DropColumns(SynthesizerSpec):
     columns: list[str] = Field(min_length=1)
 
 
-def drop_columns(settings: DropColumns, rows: Sequence[Row]) -> list[Made]:
+def drop_columns(settings: DropColumns, rows: Sequence[Row]) -> list[SynthesizedRows]:
     """Each row with what is left of it; a column that is not there need not be dropped.
 
     >>> drop_columns(DropColumns(type="drop_columns", columns=["b"]), [{"a": 1, "b": 2}])

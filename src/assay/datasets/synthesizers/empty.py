@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec
+from assay.datasets.synthesizers.common import Row, SynthesizedRows, SynthesizerSpec
 from assay.registry import BatchSynthesizerKind
 
 
@@ -15,7 +15,7 @@ class EmptySynthesizer(SynthesizerSpec):
     type: Literal["empty"]
 
 
-def pass_on(settings: EmptySynthesizer, rows: Sequence[Row]) -> list[Made]:
+def pass_on(settings: EmptySynthesizer, rows: Sequence[Row]) -> list[SynthesizedRows]:
     """Each row alone.
 
     >>> pass_on(EmptySynthesizer(type="empty"), [{"a": 1}])

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec, failed
+from assay.datasets.synthesizers.common import Row, SynthesizedRows, SynthesizerSpec, failed
 from assay.judging.ask import ask_judge
 from assay.judging.json_extraction import Unreadable, objects_in
 from assay.judging.parse import Reading
@@ -37,16 +37,16 @@ class LlmSynthesizer(SynthesizerSpec):
 
     @field_validator("sample_properties")
     @classmethod
-    def _readable(cls, given: dict[str, Any] | list[Any]) -> dict[str, Any] | list[Any]:
-        properties_of(given)
-        return given
+    def _readable(cls, fields: dict[str, Any] | list[Any]) -> dict[str, Any] | list[Any]:
+        properties_of(fields)
+        return fields
 
     @field_validator("file_ids_field")
     @classmethod
-    def _no_files(cls, given: Any) -> Any:
-        if given is not None:
+    def _no_files(cls, files: Any) -> Any:
+        if files is not None:
             raise ValueError("files cannot be sent to a model: read their text into a column (source type folder)")
-        return given
+        return files
 
     @property
     def properties(self) -> Mapping[str, Mapping[str, Any]]:
@@ -54,7 +54,7 @@ class LlmSynthesizer(SynthesizerSpec):
         return properties_of(self.sample_properties)
 
 
-def properties_of(given: dict[str, Any] | list[Any]) -> dict[str, dict[str, Any]]:
+def properties_of(fields: dict[str, Any] | list[Any]) -> dict[str, dict[str, Any]]:
     """The properties of a sample, in any of the ways they may be written.
 
     >>> properties_of({"question": "a hard one"})
@@ -62,8 +62,8 @@ def properties_of(given: dict[str, Any] | list[Any]) -> dict[str, dict[str, Any]
     >>> properties_of(["answer", {"name": "level", "type": "integer"}])
     {'answer': {'type': 'string'}, 'level': {'type': 'integer'}}
     """
-    entries = list(given.items()) if isinstance(given, dict) else [_named(entry) for entry in given]
-    return {name: _schema(name, said) for name, said in entries}
+    entries = list(fields.items()) if isinstance(fields, dict) else [_named(entry) for entry in fields]
+    return {name: _schema(name, description) for name, description in entries}
 
 
 def _named(entry: Any) -> tuple[str, Any]:
@@ -76,17 +76,17 @@ def _named(entry: Any) -> tuple[str, Any]:
     raise ValueError('a property is a name, or a mapping with "name"')
 
 
-def _schema(name: str, said: Any) -> dict[str, Any]:
-    if said is None or isinstance(said, str):
-        return {"type": "string", **({"description": str(said)} if said else {})}
-    if not isinstance(said, dict):
+def _schema(name: str, description: Any) -> dict[str, Any]:
+    if description is None or isinstance(description, str):
+        return {"type": "string", **({"description": str(description)} if description else {})}
+    if not isinstance(description, dict):
         raise ValueError(f'the property "{name}" is described by text, or by a mapping such as {{type, description}}')
-    if said.get("type", "string") not in _TYPES:
+    if description.get("type", "string") not in _TYPES:
         raise ValueError(f'the property "{name}" has an unknown type; known: {", ".join(_TYPES)}')
-    return {"type": "string", **said}
+    return {"type": "string", **description}
 
 
-async def written(settings: LlmSynthesizer, row: Row, ask: Ask) -> Made:
+async def write_rows(settings: LlmSynthesizer, row: Row, ask: Ask) -> SynthesizedRows:
     """The rows that the model writes for one row; what cannot be read is asked for once more, then a failure."""
     try:
         request = _request(settings, row)
@@ -97,10 +97,10 @@ async def written(settings: LlmSynthesizer, row: Row, ask: Ask) -> Made:
     def read(text: str) -> Reading[list[Row]]:
         return Reading(value=_samples(text, properties), written=text)
 
-    found = await ask_judge(ask, request, model=settings.model_key, read=read, stage="generate", purpose="generate")
-    if isinstance(found, Failure):
-        return found
-    return [{**row, **sample} for sample in found.value]
+    verdict = await ask_judge(ask, request, model=settings.model_key, read=read, stage="generate", purpose="generate")
+    if isinstance(verdict, Failure):
+        return verdict
+    return [{**row, **sample} for sample in verdict.value]
 
 
 def _request(settings: LlmSynthesizer, row: Row) -> Request:
@@ -109,10 +109,10 @@ def _request(settings: LlmSynthesizer, row: Row) -> Request:
         for name, schema in settings.properties.items()
     )
     variables = {"source": row}
-    own = f"{render_text(settings.system_prompt, variables)}\n\n" if settings.system_prompt is not None else ""
+    preamble = f"{render_text(settings.system_prompt, variables)}\n\n" if settings.system_prompt is not None else ""
     form = "" if settings.format_instructions is None else f"\n\n{render_text(settings.format_instructions, variables)}"
     messages: tuple[Item, ...] = (
-        {"type": "message", "role": "system", "content": own + wording("write", properties=described) + form},
+        {"type": "message", "role": "system", "content": preamble + wording("write", properties=described) + form},
         {"type": "message", "role": "user", "content": render_text(settings.user_prompt_template, variables)},
     )
     return Request(
@@ -139,10 +139,10 @@ def _sample_schema(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
 
 def _samples(text: str, properties: Mapping[str, Any]) -> list[Row]:
     """The samples in a reply: listed under `samples`, or objects on their own."""
-    found = objects_in(text)
-    listed = [each[SAMPLES] for each in found if SAMPLES in each and SAMPLES not in properties]
-    samples = listed[-1] if listed else found
-    if not isinstance(samples, list) or not samples or not all(isinstance(each, Mapping) for each in samples):
+    objects = objects_in(text)
+    listed = [entry[SAMPLES] for entry in objects if SAMPLES in entry and SAMPLES not in properties]
+    samples = listed[-1] if listed else objects
+    if not isinstance(samples, list) or not samples or not all(isinstance(sample, Mapping) for sample in samples):
         raise Unreadable("the reply holds no sample: expected a JSON object")
     for sample in samples:
         missing = [name for name in properties if name not in sample]
@@ -151,4 +151,4 @@ def _samples(text: str, properties: Mapping[str, Any]) -> list[Row]:
     return [{name: sample[name] for name in properties} for sample in samples]
 
 
-KIND = AskingSynthesizerKind(settings=LlmSynthesizer, synthesize=written)
+KIND = AskingSynthesizerKind(settings=LlmSynthesizer, synthesize=write_rows)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec, failed
+from assay.datasets.synthesizers.common import Row, SynthesizedRows, SynthesizerSpec, failed
 from assay.judging.ask import ask_judge
 from assay.judging.json_extraction import Unreadable, objects_in
 from assay.judging.parse import Reading, field_of, spoken
@@ -48,7 +48,7 @@ class QuestionAnswering(SynthesizerSpec):
     sampling: SamplingSpec | None = None
 
 
-async def asked(settings: QuestionAnswering, row: Row, ask: Ask) -> Made:
+async def asked(settings: QuestionAnswering, row: Row, ask: Ask) -> SynthesizedRows:
     """The row once for every question; a reply without usable questions is asked for once more, then a failure."""
     parts: list[str] = []
     for title, column in (
@@ -82,8 +82,8 @@ async def asked(settings: QuestionAnswering, row: Row, ask: Ask) -> Made:
     def read(text: str) -> Reading[list[Row]]:
         return Reading(value=_questions(text, settings), written=text)
 
-    written = await ask_judge(ask, request, model=settings.model_key, read=read, stage="generate", purpose="generate")
-    return written if isinstance(written, Failure) else [{**row, **question} for question in written.value]
+    verdict = await ask_judge(ask, request, model=settings.model_key, read=read, stage="generate", purpose="generate")
+    return verdict if isinstance(verdict, Failure) else [{**row, **question} for question in verdict.value]
 
 
 def _questions(text: str, settings: QuestionAnswering) -> list[Row]:

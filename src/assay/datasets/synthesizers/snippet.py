@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec, failed
+from assay.datasets.synthesizers.common import Row, SynthesizedRows, SynthesizerSpec, failed
 from assay.registry import BatchSynthesizerKind, InSandbox
 from assay.sandbox.pool import Sandbox
 from assay.sandbox.program import CallFailed, Program, Result
@@ -28,21 +28,21 @@ class PythonSynthesizer(SynthesizerSpec):
     isolation: Isolation | None = None
 
 
-def from_code(settings: PythonSynthesizer, rows: Sequence[Row], *, sandbox: Sandbox) -> list[Made]:
+def from_code(settings: PythonSynthesizer, rows: Sequence[Row], *, sandbox: Sandbox) -> list[SynthesizedRows]:
     """What the function gives for each row; whatever else it gives is a failure of that row."""
     code = settings.synthesize_snippet
     program = Program.of(code, "plain", isolation=isolation_of(code, settings.isolation))
     results = sandbox.map(program, [[row] for row in rows])
-    return [_made(row, result) for row, result in zip(rows, results, strict=True)]
+    return [_rows_of(row, result) for row, result in zip(rows, results, strict=True)]
 
 
-def _made(row: Row, result: Result) -> Made:
+def _rows_of(row: Row, result: Result) -> SynthesizedRows:
     if isinstance(result, CallFailed):
         return failed(result.detail, "code")
     value: Any = result.value
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         return failed(f"synthesize must return a list of mappings, not {type(value).__name__}", "code")
-    return [{**row, **each} for each in value]
+    return [{**row, **entry} for entry in value]
 
 
 KIND = BatchSynthesizerKind(settings=PythonSynthesizer, synthesize=InSandbox(from_code))

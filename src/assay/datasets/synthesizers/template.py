@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from assay.datasets.synthesizers.common import Made, Row, SynthesizerSpec, failed
+from assay.datasets.synthesizers.common import Row, SynthesizedRows, SynthesizerSpec, failed
 from assay.registry import BatchSynthesizerKind
 from assay.spec.fields import Template
 from assay.templates import TemplateFailure, check_syntax, render_text
@@ -54,17 +54,17 @@ class TemplateSynthesizer(SynthesizerSpec):
         return [self.template] if isinstance(self.template, str) else self.template
 
 
-def from_templates(settings: TemplateSynthesizer, rows: Sequence[Row]) -> list[Made]:
+def from_templates(settings: TemplateSynthesizer, rows: Sequence[Row]) -> list[SynthesizedRows]:
     """A row for every template and combination, with its text and the values that went into it.
 
     >>> settings = TemplateSynthesizer(type="template", template="{tone} {{ source.q }}", fields={"tone": ["a", "b"]})
     >>> from_templates(settings, [{"q": "?"}])
     [[{'q': '?', 'tone': 'a', 'text': 'a ?'}, {'q': '?', 'tone': 'b', 'text': 'b ?'}]]
     """
-    return [_made(settings, row) for row in rows]
+    return [_filled_rows(settings, row) for row in rows]
 
 
-def _made(settings: TemplateSynthesizer, row: Row) -> Made:
+def _filled_rows(settings: TemplateSynthesizer, row: Row) -> SynthesizedRows:
     try:
         return [
             {**row, **values, settings.output_column: _text(template, row, values)}

@@ -189,7 +189,9 @@ class Trace:
     def get_function_call_arguments(self, call: Item | str) -> Any:
         """The arguments of a call, named by itself or by its id; JSON text is read, other text stays as it is."""
         if isinstance(call, str):
-            named = next((each for each in self.function_calls if each.get("call_id") == call), None)
+            named = next(
+                (function_call for function_call in self.function_calls if function_call.get("call_id") == call), None
+            )
             if named is None:
                 raise KeyError(f"no function call has the id {call!r}")
             call = named

@@ -49,10 +49,10 @@ def label_ballots(record: RunRecord, entries: Sequence[Sample]) -> LabelBallots:
 
 def _scale(declared: Sequence[str], ballot: Ballot) -> Scale:
     """The declared labels, and the true ones that the judge was not offered."""
-    known: dict[str, str] = {}
+    by_key: dict[str, str] = {}
     for label in (*declared, *ballot.labels()):
-        known.setdefault(option_key(label), label)
-    return Scale(kind="nominal", labels=tuple(known.values()))
+        by_key.setdefault(option_key(label), label)
+    return Scale(kind="nominal", labels=tuple(by_key.values()))
 
 
 def _ballot(key: str, field: str, entries: Sequence[Sample]) -> Ballot:

@@ -57,11 +57,11 @@ class Scale:
         """The place of a label, -1 for an abstention; a ValueError names the labels there are."""
         if label is None:
             return MISSING
-        wanted = option_key(label)
+        key = option_key(label)
         for place, declared in enumerate(self.labels):
-            if option_key(declared) == wanted:
+            if option_key(declared) == key:
                 return place
-        if wanted in self.abstaining:
+        if key in self.abstaining:
             return MISSING
         raise ValueError(f'"{label}" is none of the labels {", ".join(self.labels)}')
 
@@ -107,7 +107,7 @@ class Votes:
 
     def ratings(self, codes: Mapping[str, IntArray]) -> Ratings:
         """Several raters side by side."""
-        columns = [np.maximum(each, MISSING) for each in codes.values()]
+        columns = [np.maximum(column, MISSING) for column in codes.values()]
         table = np.column_stack(columns) if columns else np.zeros((len(self.items), 0), dtype=np.int64)
         return Ratings(codes=table, values=self.scale.numbers(), clusters=self.items)
 

@@ -163,10 +163,10 @@ def expect_sample(store: Store, record: RunRecord, sample_id: str) -> None:
     """Raise a SpecError with the nearest id, or with some that exist, unless the run has the sample."""
     if next(read_samples(store, record, sample_id=sample_id), None) is not None:
         return
-    known = list(dict.fromkeys(_first_ids(store, record)))
-    near = nearest(sample_id, known)
-    there = "" if near else f"; its ids are {listing(known, most=5)}"
-    raise SpecError(Problem(message=f'run {record.id} has no sample "{sample_id}"{there}', suggestion=near))
+    ids = list(dict.fromkeys(_first_ids(store, record)))
+    closest = nearest(sample_id, ids)
+    examples = "" if closest else f"; its ids are {listing(ids, most=5)}"
+    raise SpecError(Problem(message=f'run {record.id} has no sample "{sample_id}"{examples}', suggestion=closest))
 
 
 def _first_ids(store: Store, record: RunRecord) -> Iterator[str]:

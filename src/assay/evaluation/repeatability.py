@@ -26,7 +26,7 @@ def repeatability(store: Store, reports: Sequence[RunReport]) -> Repeatability:
     numbers = [runs.find(store, report.run).rows_of for report in reports]
     return Repeatability(
         runs=tuple(report.run for report in reports),
-        values={address: spread(found) for address, found in values.items()},
+        values={address: spread(numbers) for address, numbers in values.items()},
         agreement={key: _alike(store, numbers, slot) for key, slot in slots.items()},
     )
 

@@ -122,11 +122,13 @@ class Evaluating:
         for step, plan in chain:
             outcome = self._outcomes[step.key]
             for repeat in step.repeats:
-                again = plan_again(plan, repeat)
+                repeated = plan_again(plan, repeat)
                 part = f"{step.key}/{repeat}"
                 try:
                     listener = self._listener.of(part)
-                    outcome.reports.append(await arun_task(again, self._store, listener=listener, spending_limit=purse))
+                    outcome.reports.append(
+                        await arun_task(repeated, self._store, listener=listener, spending_limit=purse)
+                    )
                 except AssayError as error:
                     outcome.error = str(error)
                     break
@@ -142,8 +144,8 @@ class Evaluating:
             for step in self._prepared.steps
             if step.repeats_of is None and self._outcomes[step.key].reports
         }
-        written = {each.key: place for place, each in enumerate(run.specifications)}
-        steps = sorted(self._prepared.steps, key=lambda step: written.get(step.specification.key, 0))
+        order = {specification.key: place for place, specification in enumerate(run.specifications)}
+        steps = sorted(self._prepared.steps, key=lambda step: order.get(step.specification.key, 0))
         return EvaluationReport(
             key=key,
             display_name=run.evaluation.display_name,
@@ -154,10 +156,10 @@ class Evaluating:
 
     def _specification(self, step: Step, evaluation: str, reports: dict[str, RunReport]) -> SpecificationReport:
         outcome = self._outcomes[step.key]
-        made = list(outcome.reports)
+        run_reports = list(outcome.reports)
         if step.repeats_of is not None and step.repeats_of in reports:
-            made = [reports[step.repeats_of], *made]
-        report = made[0] if made else None
+            run_reports = [reports[step.repeats_of], *run_reports]
+        report = run_reports[0] if run_reports else None
         return SpecificationReport(
             key=step.key,
             task=step.loaded.task.key,
@@ -169,10 +171,10 @@ class Evaluating:
             else verdicts_of(
                 self._prepared.run.policies, evaluation, step.repeats_of or step.key, report, self._checker
             ),
-            repeatability=repeatability(self._store, made) if step.runs > 1 and len(made) > 1 else None,
+            repeatability=repeatability(self._store, run_reports) if step.runs > 1 and len(run_reports) > 1 else None,
             repeats=step.repeats_of,
             spending=merged(spent for report in outcome.reports for spent in report.spending),
-            spending_of_all_runs=merged(spent for report in made for spent in report.spending),
+            spending_of_all_runs=merged(spent for report in run_reports for spent in report.spending),
         )
 
 
@@ -194,7 +196,7 @@ def chains(live: Sequence[tuple[Step, Plan]]) -> list[list[tuple[Step, Plan]]]:
         for group in touched:
             groups.remove(group)
             models |= group[0]
-        groups.append((models, [*(each for group in touched for each in group[1]), entry]))
+        groups.append((models, [*(member for group in touched for member in group[1]), entry]))
     return [group for _, group in groups]
 
 

@@ -64,7 +64,7 @@ class Prepared:
 
 
 def prepare_run(
-    path: Path, registry: Registry, options: Options, given: frozenset[str], make: Make | None = None
+    path: Path, registry: Registry, options: Options, overrides: frozenset[str], make: Make | None = None
 ) -> Prepared:
     """Everything that an evaluation needs, or a SpecError with all that is wrong.
 
@@ -75,8 +75,8 @@ def prepare_run(
         raise SpecError(f'{path.name} only defines things: add "evaluation" to run something')
     if options.dataset is not None:
         raise SpecError("--dataset does not go with an evaluation: its tasks name their datasets")
-    options = _with_run_config(options, run.run_config, given)
-    steps, problems = inspect_steps(run, registry, options, given)
+    options = _with_run_config(options, run.run_config, overrides)
+    steps, problems = inspect_steps(run, registry, options, overrides)
     if options.model is not None and not any(step.options.model is options.model for step in steps):
         message = (
             f"--model {options.model}: no specification is without a model of its own, so this would change nothing"
@@ -127,9 +127,9 @@ def plan_again(plan: Plan, repeat: int) -> Plan:
     return replace(plan, options=options, spec=replace(plan.spec.repeated(repeat), name=name))
 
 
-def _with_run_config(options: Options, config: RunConfig, given: frozenset[str]) -> Options:
+def _with_run_config(options: Options, config: RunConfig, overrides: frozenset[str]) -> Options:
     """The options, and where the command line is silent what the run file says."""
-    said: dict[str, Any] = {
+    configured: dict[str, Any] = {
         "limit": config.num_samples,
         "subsampling": config.subsampling,
         "cache_policy": config.cache_policy,
@@ -137,11 +137,13 @@ def _with_run_config(options: Options, config: RunConfig, given: frozenset[str])
         "max_concurrency": config.max_concurrency,
         "seed": config.seed,
     }
-    return replace(options, **{name: value for name, value in said.items() if value is not None and name not in given})
+    return replace(
+        options, **{name: value for name, value in configured.items() if value is not None and name not in overrides}
+    )
 
 
 def inspect_steps(
-    run: LoadedRun, registry: Registry, options: Options, given: frozenset[str] = frozenset()
+    run: LoadedRun, registry: Registry, options: Options, overrides: frozenset[str] = frozenset()
 ) -> tuple[list[Step], list[Problem]]:
     """Every specification with its task loaded, and everything wrong with any of them."""
     steps: list[Step] = []
@@ -150,7 +152,7 @@ def inspect_steps(
         if specification.settings.type == "repeatability":
             continue
         try:
-            step = _step(specification, run, registry, options, given)
+            step = _step(specification, run, registry, options, overrides)
         except SpecError as error:
             problems += _at(specification, error, "task_key")
             continue
@@ -170,7 +172,7 @@ def inspect_steps(
 
 
 def _step(
-    specification: LoadedSpecification, run: LoadedRun, registry: Registry, options: Options, given: frozenset[str]
+    specification: LoadedSpecification, run: LoadedRun, registry: Registry, options: Options, overrides: frozenset[str]
 ) -> Step:
     settings = specification.settings
     assert settings.task_key is not None
@@ -179,11 +181,11 @@ def _step(
     if trials is not None:
         document = with_trials(document, trials.num_trials)
     loaded = task_of(document, registry, settings.task_config, run.reading)
-    own = replace(
+    step_options = replace(
         options,
         config=settings.task_config,
         model=_model(settings.model_key, loaded, options),
-        limit=options.limit if "limit" in given else settings.num_samples or options.limit,
+        limit=options.limit if "limit" in overrides else settings.num_samples or options.limit,
         subsampling=settings.subsampling or options.subsampling,
         name=None if options.name is None else f"{options.name}/{specification.key}",
         evaluation=None if run.evaluation is None else run.evaluation.key,
@@ -194,7 +196,7 @@ def _step(
         key=specification.key,
         specification=specification,
         loaded=loaded,
-        options=own,
+        options=step_options,
         plan=None,
         runs=runs,
         log=_log(specification, run),
@@ -243,20 +245,20 @@ def scope_problems(run: LoadedRun) -> list[Problem]:
     """Keys in the scopes of policies that this run does not have: such a rule would look at nothing."""
     if run.evaluation is None:
         return []
-    known = {
+    keys_by_scope = {
         "evaluation_keys": [run.evaluation.key],
-        "task_specification_keys": [each.key for each in run.specifications],
+        "task_specification_keys": [specification.key for specification in run.specifications],
     }
     problems = []
     for i, policy in enumerate(run.policies):
         for j, rule in enumerate(policy.rules):
-            for name, there in known.items():
-                wanted = getattr(rule.scope, name, None) or ()
+            for name, keys in keys_by_scope.items():
+                scope_keys = getattr(rule.scope, name, None) or ()
                 # a policy may be shared by run files that have other specifications beside these
-                if wanted and not set(wanted) & set(there):
+                if scope_keys and not set(scope_keys) & set(keys):
                     steps = ("policies", i, "rules", j, "scope", name)
-                    message = f'no result has the key "{wanted[0]}"; there is {listing(there)}'
-                    problems.append(run.document.problem(message, steps, nearest(wanted[0], there)))
+                    message = f'no result has the key "{scope_keys[0]}"; there is {listing(keys)}'
+                    problems.append(run.document.problem(message, steps, nearest(scope_keys[0], keys)))
     return problems
 
 
@@ -288,10 +290,10 @@ def _dependency_problems(steps: Sequence[Step]) -> list[Problem]:
             continue
         place = ("definition", "dataset")
         if step.after not in by_key:
-            near = nearest(step.after, by_key)
-            there = "" if near else f"; there is {listing(by_key)}"
-            message = f'there is no specification "{step.after}" whose result could be the dataset{there}'
-            problems.append(step.loaded.document.problem(message, place, near))
+            closest = nearest(step.after, by_key)
+            alternatives = "" if closest else f"; there is {listing(by_key)}"
+            message = f'there is no specification "{step.after}" whose result could be the dataset{alternatives}'
+            problems.append(step.loaded.document.problem(message, place, closest))
         elif _waits_for_itself(step, by_key):
             message = f'"{step.key}" waits for its own result through "{step.after}"'
             problems.append(step.loaded.document.problem(message, place))
@@ -315,17 +317,17 @@ def _repeated(
     """The specifications that one of type repeatability runs again."""
     settings = specification.settings
     assert settings.repeatability_config is not None
-    found: list[Step] = []
+    targets: list[Step] = []
     problems: list[Problem] = []
     for target in settings.inputs:
-        wrong, meant = _unknown_input(target, run, steps)
+        wrong, suggestion = _unknown_input(target, run, steps)
         if wrong is not None:
-            problems.append(specification.problem(wrong, "inputs", suggestion=meant))
+            problems.append(specification.problem(wrong, "inputs", suggestion=suggestion))
             continue
-        found += [step for step in steps if target.task_specification_key in (None, step.key) and not step.repeats_of]
-    several = len(found) > 1
+        targets += [step for step in steps if target.task_specification_key in (None, step.key) and not step.repeats_of]
+    several = len(targets) > 1
     repeated = []
-    for step in found:
+    for step in targets:
         key = f"{specification.key}_{step.key}" if several else specification.key
         # the name that the person gave stands before the slash
         name = None if step.options.name is None else f"{step.options.name.removesuffix(step.key)}{key}"
@@ -333,7 +335,7 @@ def _repeated(
         limit, subsampling = settings.num_samples or options.limit, settings.subsampling or options.subsampling
         # other samples than those of the first run cannot be compared with it: all runs are its own then
         is_same = (limit, subsampling) == (options.limit, options.subsampling)
-        again = replace(
+        repeat = replace(
             step,
             key=key,
             specification=specification,
@@ -342,7 +344,7 @@ def _repeated(
             repeats_of=step.key if is_same else None,
             log=None,
         )
-        repeated.append(again)
+        repeated.append(repeat)
     return repeated, problems
 
 

@@ -498,10 +498,12 @@ class MetricsResult(_Result):
             f"scores: RMSE {_number(self.score_rmse)}, MAE {_number(self.score_mae)}, "
             f"Spearman {_number(self.score_spearman.coefficient)}, bias {_number(self.bias.mean_bias)}",
         ]
-        for each in self.per_criterion:
-            accuracy = each.accuracy if isinstance(each, CriterionMetrics) else each.exact_accuracy
-            kappa = each.weighted_kappa if isinstance(each, OrdinalCriterionMetrics) else each.kappa
-            lines.append(f"  {each.name}: accuracy {_number(accuracy)}, kappa {_number(kappa)}, n {each.n_samples:,}")
+        for criterion in self.per_criterion:
+            accuracy = criterion.accuracy if isinstance(criterion, CriterionMetrics) else criterion.exact_accuracy
+            kappa = criterion.weighted_kappa if isinstance(criterion, OrdinalCriterionMetrics) else criterion.kappa
+            lines.append(
+                f"  {criterion.name}: accuracy {_number(accuracy)}, kappa {_number(kappa)}, n {criterion.n_samples:,}"
+            )
         for judge, metrics in (self.per_judge or {}).items():
             accuracy, kappa = metrics.criterion_accuracy, metrics.mean_kappa
             lines.append(f"  judge {judge}: accuracy {_number(accuracy)}, mean kappa {_number(kappa)}")
@@ -538,21 +540,29 @@ class MetricsResult(_Result):
                 "bias": self.bias.mean_bias,
             }
         ]
-        for each in self.per_criterion:
-            row: dict[str, Any] = {"level": "criterion", "name": each.name, "criterion_type": each.criterion_type}
-            row |= each.model_dump(include={"n_samples", "krippendorff_alpha", "fleiss_kappa", "is_degenerate"})
-            if isinstance(each, CriterionMetrics):
-                row |= each.model_dump(include={"phi", "fpr", "fnr"})
-                row |= {"accuracy_micro": each.accuracy, "precision_micro": each.precision, "kappa_micro": each.kappa}
-                row |= {"recall_micro": each.recall, "f1_micro": each.f1}
+        for criterion in self.per_criterion:
+            row: dict[str, Any] = {
+                "level": "criterion",
+                "name": criterion.name,
+                "criterion_type": criterion.criterion_type,
+            }
+            row |= criterion.model_dump(include={"n_samples", "krippendorff_alpha", "fleiss_kappa", "is_degenerate"})
+            if isinstance(criterion, CriterionMetrics):
+                row |= criterion.model_dump(include={"phi", "fpr", "fnr"})
+                row |= {
+                    "accuracy_micro": criterion.accuracy,
+                    "precision_micro": criterion.precision,
+                    "kappa_micro": criterion.kappa,
+                }
+                row |= {"recall_micro": criterion.recall, "f1_micro": criterion.f1}
             else:
-                row["accuracy_micro"] = each.exact_accuracy
-            if isinstance(each, OrdinalCriterionMetrics):
-                row |= each.model_dump(include={"adjacent_accuracy", "weighted_kappa", "rmse", "mae"})
-                row |= {"spearman": each.spearman.coefficient, "kendall": each.kendall.coefficient}
-                row["kappa_micro"] = each.weighted_kappa
-            elif isinstance(each, NominalCriterionMetrics):
-                row["kappa_micro"] = each.kappa
+                row["accuracy_micro"] = criterion.exact_accuracy
+            if isinstance(criterion, OrdinalCriterionMetrics):
+                row |= criterion.model_dump(include={"adjacent_accuracy", "weighted_kappa", "rmse", "mae"})
+                row |= {"spearman": criterion.spearman.coefficient, "kendall": criterion.kendall.coefficient}
+                row["kappa_micro"] = criterion.weighted_kappa
+            elif isinstance(criterion, NominalCriterionMetrics):
+                row["kappa_micro"] = criterion.kappa
             rows.append(row)
         for judge, metrics in (self.per_judge or {}).items():
             rows.append(

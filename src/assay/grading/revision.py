@@ -78,14 +78,14 @@ async def revise(clients: Clients, brief: Brief, config: ImprovementConfig) -> R
 
 def read_revision(text: str, before: Rubric, *, labelled: bool) -> Reading[Rubric]:
     """The rubric in a reply; raises Unreadable for one that cannot take the place of `before`, with the reason."""
-    objects = [each for each in objects_in(spoken(text)) if field_of(each, "criteria") is not None]
+    objects = [candidate for candidate in objects_in(spoken(text)) if field_of(candidate, "criteria") is not None]
     if not objects:
         raise Unreadable('the reply holds no JSON object with the field "criteria"')
-    written = field_of(objects[-1], "criteria")
-    if not isinstance(written, list):
+    criteria = field_of(objects[-1], "criteria")
+    if not isinstance(criteria, list):
         raise Unreadable('"criteria" must be a list')
     try:
-        revised = Rubric.from_dict(written)
+        revised = Rubric.from_dict(criteria)
     except SpecError as error:
         raise Unreadable(f"the criteria are not a rubric: {error}") from None
     if len(set(revised.names)) < len(revised) or any(criterion.name is None for criterion in revised):
@@ -110,8 +110,8 @@ def _require_fit(revised: Rubric, before: Rubric) -> None:
     for number, (new, old) in enumerate(zip(revised.criteria, before.criteria, strict=True), start=1):
         labels = [[option.label.strip() for option in criterion.choices] for criterion in (new, old)]
         if labels[0] != labels[1]:
-            kept = ", ".join(f'"{label}"' for label in labels[1]) or "no options"
-            raise Unreadable(f"criterion {number} must keep its options ({kept}): people labelled items with them")
+            options = ", ".join(f'"{label}"' for label in labels[1]) or "no options"
+            raise Unreadable(f"criterion {number} must keep its options ({options}): people labelled items with them")
         if (new.weight < 0) != (old.weight < 0):
             raise Unreadable(f"criterion {number} must keep the sign of its weight: people labelled it as it was")
 

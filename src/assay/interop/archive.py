@@ -272,12 +272,12 @@ def _check_row(table: Table, row: Any, *, n_scorers: int) -> None:
 def _check_value(column: Column[Any], value: Any) -> None:
     if value is None and column.nullable:
         return
-    wanted: tuple[type, ...] = (str,)
+    types: tuple[type, ...] = (str,)
     if isinstance(column.type, Float):
-        wanted = (int, float)
+        types = (int, float)
     elif isinstance(column.type, Integer):
-        wanted = (int,)
-    if isinstance(value, bool) or not isinstance(value, wanted):
+        types = (int,)
+    if isinstance(value, bool) or not isinstance(value, types):
         raise _WrongRow(f"{column.name} is missing or has the wrong type")
     try:
         if isinstance(column.type, LargeBinary):

@@ -92,9 +92,11 @@ def _figures(run: Mapping[str, Any]) -> Iterator[SourceFigure]:
     """The figures of every metric, and how many test cases passed."""
     for entry in dicts(run["metricsScores"]):
         name, key = str(entry.get("metric")), key_of(str(entry.get("metric")))
-        given = entry.get("scores")
+        entry_scores = entry.get("scores")
         scores = [
-            number for score in (given if isinstance(given, list) else []) if (number := as_number(score)) is not None
+            number
+            for score in (entry_scores if isinstance(entry_scores, list) else [])
+            if (number := as_number(score)) is not None
         ]
         if scores:
             mean = sum(scores) / len(scores)

@@ -67,7 +67,7 @@ def decide(criterion: Criterion, votes: Sequence[Vote], strategy: str | None = N
     judged = _judged(criterion, votes)
     if not judged or len(judged) < min_votes:
         return Decision(verdict=_nobody(criterion, votes))
-    ballots = [each[0] for each in judged] if name in FIRST_ORDER else _shared(judged)
+    ballots = [judge_ballots[0] for judge_ballots in judged] if name in FIRST_ORDER else _shared(judged)
     if criterion.is_binary:
         return _BINARY[name](criterion, ballots)
     return _CHOICE[name](criterion, ballots)
@@ -97,10 +97,10 @@ def _picked(criterion: Criterion, vote: MultiChoiceJudgeVote) -> int | None:
 def _judged(criterion: Criterion, votes: Sequence[Vote]) -> list[list[_Ballot]]:
     """The ballots of every judge that cast one: a single one, or that of the first call before the others."""
     judged = [
-        [_Ballot(index, vote.weight) for vote in each if (index := cast_index(criterion, vote)) is not None]
-        for each in _paired(votes)
+        [_Ballot(index, vote.weight) for vote in judge_votes if (index := cast_index(criterion, vote)) is not None]
+        for judge_votes in _paired(votes)
     ]
-    return [each for each in judged if each]
+    return [judge_ballots for judge_ballots in judged if judge_ballots]
 
 
 def opinions(criterion: Criterion, votes: Sequence[Vote]) -> list[Vote]:
@@ -111,7 +111,8 @@ def opinions(criterion: Criterion, votes: Sequence[Vote]) -> list[Vote]:
     ['a', 'b']
     """
     return [
-        next((vote for vote in each if cast_index(criterion, vote) is not None), each[0]) for each in _paired(votes)
+        next((vote for vote in judge_votes if cast_index(criterion, vote) is not None), judge_votes[0])
+        for judge_votes in _paired(votes)
     ]
 
 
@@ -122,30 +123,38 @@ def _paired(votes: Sequence[Vote]) -> list[list[Vote]]:
         return [[vote] for vote in votes]
     paired = [[vote] for vote in votes if call_of(vote) == FIRST_CALL]
     for vote in sorted(later, key=call_of):
-        own = next(
-            (each for each in paired if each[0].judge_id == vote.judge_id and call_of(vote) not in map(call_of, each)),
+        judge_votes = next(
+            (
+                candidate
+                for candidate in paired
+                if candidate[0].judge_id == vote.judge_id and call_of(vote) not in map(call_of, candidate)
+            ),
             None,
         )
-        paired.append([vote]) if own is None else own.append(vote)
+        paired.append([vote]) if judge_votes is None else judge_votes.append(vote)
     return paired
 
 
 def _shared(judged: Sequence[list[_Ballot]]) -> list[_Ballot]:
     """Every ballot at its share of its judge: calls that gave no answer leave theirs to the rest."""
-    return [_Ballot(ballot.index, ballot.weight / len(each), head=1 / len(each)) for each in judged for ballot in each]
+    return [
+        _Ballot(ballot.index, ballot.weight / len(judge_ballots), head=1 / len(judge_ballots))
+        for judge_ballots in judged
+        for ballot in judge_ballots
+    ]
 
 
 def order_sensitive(criterion: Criterion, votes: Sequence[Vote]) -> bool:
     """Whether a judge gave two answers to one question, because its options stood in another order."""
     if not any(isinstance(vote, MultiChoiceJudgeVote) and vote.reversed_order for vote in votes):
         return False
-    for each in _paired(votes):
-        said: dict[int, set[int]] = {}
-        for vote in each:
+    for judge_votes in _paired(votes):
+        by_repeat: dict[int, set[int]] = {}
+        for vote in judge_votes:
             index = cast_index(criterion, vote)
             if index is not None:
-                said.setdefault(vote.repeat, set()).add(index)
-        if any(len(answers) > 1 for answers in said.values()):
+                by_repeat.setdefault(vote.repeat, set()).add(index)
+        if any(len(answers) > 1 for answers in by_repeat.values()):
             return True
     return False
 
@@ -336,4 +345,4 @@ def agreement_with(criterion: Criterion, votes: Sequence[Vote], verdict: PanelVe
 
 def _cast(criterion: Criterion, votes: Sequence[Vote]) -> list[int]:
     """One answer per judge, that of the first call: repeats would let a judge agree with itself."""
-    return [each[0].index for each in _judged(criterion, votes)]
+    return [judge_ballots[0].index for judge_ballots in _judged(criterion, votes)]

@@ -21,7 +21,7 @@ class Whole:
 
     def request(self, submission: Submission, sampling: Sampling) -> Request:
         """The question: the submission, then every criterion under a name of its own."""
-        asked = [f"{answer_name(place)}\n{each.asked()}" for place, each in enumerate(self.questions)]
+        asked = [f"{answer_name(place)}\n{question.asked()}" for place, question in enumerate(self.questions)]
         names = ", ".join(answer_name(place) for place in range(len(self.questions)))
         form = wording("rubric_names", count=str(len(self.questions)), names=names)
         text = "\n\n".join([material(submission), *asked, form])
@@ -37,7 +37,9 @@ class Whole:
 
     def schema(self, *, explained: bool = True) -> Mapping[str, Any]:
         """The form of the reply: an object with the answer to every criterion."""
-        properties = {answer_name(place): each.schema(explained=explained) for place, each in enumerate(self.questions)}
+        properties = {
+            answer_name(place): question.schema(explained=explained) for place, question in enumerate(self.questions)
+        }
         return {
             "type": "object",
             "properties": properties,
@@ -47,8 +49,8 @@ class Whole:
 
     def read(self, text: str) -> Reading[Mapping[int, Reading[Any]]]:
         """All answers, with those of an earlier reply; raises Unreadable while a criterion lacks one."""
-        said = spoken(text)
-        holding = [each for each in objects_in(said) if self._names_any(each)]
+        reply = spoken(text)
+        holding = [candidate for candidate in objects_in(reply) if self._names_any(candidate)]
         problems: list[str] = []
         for place, question in enumerate(self.questions):
             if place in self.read_so_far:
@@ -59,13 +61,13 @@ class Whole:
                 problems.append(f"{answer_name(place)}: {problem}")
         if problems:
             raise Unreadable("; ".join(problems))
-        return Reading(value=dict(self.read_so_far), written=said)
+        return Reading(value=dict(self.read_so_far), written=reply)
 
     def _instructions(self) -> str | None:
         return self.questions[0].wishes.instructions
 
-    def _names_any(self, said: Object) -> bool:
-        return any(field_of(said, answer_name(place)) is not None for place in range(len(self.questions)))
+    def _names_any(self, reply_object: Object) -> bool:
+        return any(field_of(reply_object, answer_name(place)) is not None for place in range(len(self.questions)))
 
 
 def answer_name(place: int) -> str:
@@ -75,11 +77,16 @@ def answer_name(place: int) -> str:
 
 def _answer(holding: Sequence[Object], place: int, question: Question) -> Reading[Any]:
     """The last answer to a criterion: an object with its explanation, or the bare verdict."""
-    given = next(
-        (found for each in reversed(holding) if (found := field_of(each, answer_name(place))) is not None), None
+    answer = next(
+        (
+            value
+            for reply_object in reversed(holding)
+            if (value := field_of(reply_object, answer_name(place))) is not None
+        ),
+        None,
     )
-    if given is None:
+    if answer is None:
         raise Unreadable("there is no answer")
-    if isinstance(given, Mapping):
-        return read_object(given, question.field, question.answers())
-    return Reading(value=question.answers().read(given), written=str(given))
+    if isinstance(answer, Mapping):
+        return read_object(answer, question.field, question.answers())
+    return Reading(value=question.answers().read(answer), written=str(answer))

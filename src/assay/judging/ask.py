@@ -61,24 +61,26 @@ async def ask_judge(
     turn = 1
     while True:
         reply = await ask(question, model)
-        found = _read(reply, read)
-        if isinstance(found, Reading):
-            return _verdict(found, reply, turn)
+        reading = _read(reply, read)
+        if isinstance(reading, Reading):
+            return _verdict(reading, reply, turn)
         if turn == _TURNS:
             wrote = f"; it wrote {shown(reply.text, _MOST_SHOWN)}" if reply.text else ""
-            return Failure(stage=stage, kind=found.kind, detail=f"the {who} was asked twice: {found.problem}{wrote}")
-        again: Item = {"type": "message", "role": "user", "content": wording("again", problem=found.problem)}
+            return Failure(
+                stage=stage, kind=reading.kind, detail=f"the {who} was asked twice: {reading.problem}{wrote}"
+            )
+        reminder: Item = {"type": "message", "role": "user", "content": wording("again", problem=reading.problem)}
         schema = question.schema if short is None else short
-        question = replace(question, messages=(*question.messages, *_said(reply), again), schema=schema)
+        question = replace(question, messages=(*question.messages, *_said(reply), reminder), schema=schema)
         turn += 1
 
 
-def _verdict(found: Reading[Value], reply: Reply, turns: int) -> Verdict[Value]:
+def _verdict(reading: Reading[Value], reply: Reply, turns: int) -> Verdict[Value]:
     return Verdict(
-        value=found.value,
-        written=found.written,
-        reasoning=found.reasoning or reply.reasoning,
-        confidence=found.confidence,
+        value=reading.value,
+        written=reading.written,
+        reasoning=reading.reasoning or reply.reasoning,
+        confidence=reading.confidence,
         text=reply.text or "",
         turns=turns,
         thought=reply.reasoning,

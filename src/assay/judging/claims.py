@@ -75,12 +75,12 @@ class ClaimJudge:
         if not claims:
             return []
         system = wording("claims_label", count=str(len(claims)), instructions=_paragraph(instructions))
-        shown = [
+        sections = [
             f"Question:\n{fenced('QUESTION', question)}",
             f"Answer:\n{fenced('ANSWER', answer)}",
             _listed(claims),
         ]
-        return await self._asked(system, "\n\n".join(shown), lambda text: _read_entries(text, len(claims), _label))
+        return await self._asked(system, "\n\n".join(sections), lambda text: _read_entries(text, len(claims), _label))
 
     async def quotes(
         self, claims: Sequence[Claim], source: str, instructions: str | None = None

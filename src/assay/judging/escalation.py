@@ -47,18 +47,18 @@ def is_doubtful(confidence: float | None, threshold: float) -> bool:
 def check_thresholds(threshold: object, per_criterion: Mapping[str, object] | None = None) -> None:
     """Raise a SpecError unless every threshold is a number from 0 to 1."""
     named = {f'the threshold of "{name}"': value for name, value in (per_criterion or {}).items()}
-    for what, value in {"the threshold": threshold, **named}.items():
+    for subject, value in {"the threshold": threshold, **named}.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise SpecError(f"{what} of an escalation must be a number between 0 and 1, not {value!r}")
+            raise SpecError(f"{subject} of an escalation must be a number between 0 and 1, not {value!r}")
 
 
 def check_names(per_criterion: Iterable[str], rubrics: Iterable[Rubric]) -> None:
     """Raise a SpecError for a threshold of a criterion that no rubric has, with the name that was probably meant."""
-    known = list(dict.fromkeys(name for rubric in rubrics for name in rubric.names))
+    criteria = list(dict.fromkeys(name for rubric in rubrics for name in rubric.names))
     for name in per_criterion:
-        if name not in known:
-            message = f'unknown criterion "{name}" in per_criterion; the criteria are {listing(known)}'
-            raise SpecError(Problem(message=message, suggestion=nearest(name, known)))
+        if name not in criteria:
+            message = f'unknown criterion "{name}" in per_criterion; the criteria are {listing(criteria)}'
+            raise SpecError(Problem(message=message, suggestion=nearest(name, criteria)))
 
 
 def confidence_of(criterion: Criterion, votes: Sequence[Vote], strategy: str | None = None) -> float | None:

@@ -224,10 +224,10 @@ def _judge_scores(
     """What the score would be with each judge alone."""
     scores: dict[str, float | None] = {}
     for judge in judges:
-        own = [[vote for vote in each if vote.judge_id == judge.id] for each in votes]
+        judge_votes = [[vote for vote in criterion_votes if vote.judge_id == judge.id] for criterion_votes in votes]
         verdicts = [
-            decide(criterion, each, config.strategy(criterion)).verdict
-            for criterion, each in zip(criteria, own, strict=True)
+            decide(criterion, criterion_votes, config.strategy(criterion)).verdict
+            for criterion, criterion_votes in zip(criteria, judge_votes, strict=True)
         ]
         scores[judge.id] = total(criteria, verdicts, config.scoring).score
     return scores

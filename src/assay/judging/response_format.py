@@ -31,8 +31,10 @@ class Form(Generic[Value]):
 
     def messages(self, system: str | None, user: str, *, explained: bool) -> tuple[Item, ...]:
         """The question to the judge; the instruction joins the system message unless the prompts explain the form."""
-        told = "\n\n".join(part for part in (system, None if explained else self.instruction) if part)
-        first: tuple[Item, ...] = ({"type": "message", "role": "system", "content": told},) if told else ()
+        system_text = "\n\n".join(part for part in (system, None if explained else self.instruction) if part)
+        first: tuple[Item, ...] = (
+            ({"type": "message", "role": "system", "content": system_text},) if system_text else ()
+        )
         return (*first, {"type": "message", "role": "user", "content": user})
 
     def explained_in(self, *prompts: str | None) -> bool:

@@ -67,16 +67,16 @@ class LayoutReader:
             self._checker.report(f"{name}: expected a list, got {described(data[name])}", (*steps, name))
 
     def _guidelines(self, data: Mapping[str, Any], steps: Steps) -> None:
-        given = data.get("guidelines")
-        if given is None:
+        guidelines = data.get("guidelines")
+        if guidelines is None:
             return
-        if not isinstance(given, str):
-            self._checker.report(f"guidelines: expected text, got {described(given)}", (*steps, "guidelines"))
+        if not isinstance(guidelines, str):
+            self._checker.report(f"guidelines: expected text, got {described(guidelines)}", (*steps, "guidelines"))
         elif self.guidelines is not None:
             message = "the guidelines stand beside and inside the rubric; say them once"
             self._checker.report(message, (*steps, "guidelines"), key=True)
         else:
-            self.guidelines = str(given)
+            self.guidelines = str(guidelines)
 
     def _entries(self, entries: Sequence[Any], steps: Steps, *, only_sections: bool = False) -> None:
         for place, entry in enumerate(entries):
@@ -117,15 +117,15 @@ class LayoutReader:
             message = f"expected a criterion, such as {{requirement: ...}}, got {described(entry)}"
             self._checker.report(message, steps)
             return
-        made = self._checker.validated(Criterion, dict(entry), steps, "the criterion")
-        if made is not None:
-            self.criteria.append(made)
+        criterion = self._checker.validated(Criterion, dict(entry), steps, "the criterion")
+        if criterion is not None:
+            self.criteria.append(criterion)
 
-    def _known(self, entry: Mapping[str, Any], known: tuple[str, ...], steps: Steps, what: str) -> None:
+    def _known(self, entry: Mapping[str, Any], field_names: tuple[str, ...], steps: Steps, parent: str) -> None:
         for name in entry:
-            if name not in known:
-                message = f'unknown field "{name}" in {what}'
-                self._checker.report(message, (*steps, name), nearest(str(name), known), key=True)
+            if name not in field_names:
+                message = f'unknown field "{name}" in {parent}'
+                self._checker.report(message, (*steps, name), nearest(str(name), field_names), key=True)
 
 
 def _way(steps: Steps) -> str:

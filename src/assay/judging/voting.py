@@ -141,8 +141,8 @@ async def _verdict(
         verdict = await ask_judge(ask, request, model=judge.model, read=read, short=short)
     except CallError as error:
         # a Python function that raised may well do better next time
-        again = error.failure.retryable or error.failure.kind == "code"
-        return _Trouble("infrastructure", error.failure.detail, retryable=again)
+        retryable = error.failure.retryable or error.failure.kind == "code"
+        return _Trouble("infrastructure", error.failure.detail, retryable=retryable)
     except ModelRejected as error:
         if _refuses_everything(error):
             raise

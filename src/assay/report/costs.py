@@ -50,9 +50,9 @@ def _total(spending: Iterable[Spending]) -> dict[str, Any]:
     spent = list(spending)
     cost, unpriced = known_cost(spent)
     return {
-        "n_calls": sum(each.n_calls for each in spent),
-        "prompt_tokens": sum(each.usage.prompt_tokens for each in spent),
-        "completion_tokens": sum(each.usage.completion_tokens for each in spent),
+        "n_calls": sum(spending_entry.n_calls for spending_entry in spent),
+        "prompt_tokens": sum(spending_entry.usage.prompt_tokens for spending_entry in spent),
+        "completion_tokens": sum(spending_entry.usage.completion_tokens for spending_entry in spent),
         "cost_usd": float(cost),
         "n_unpriced": unpriced,
     }
@@ -84,6 +84,6 @@ def costs_table(report: CostReport, limit: int) -> RenderableType:
 def _money(spending: Iterable[Spending]) -> str:
     spent = list(spending)
     cost, unpriced = known_cost(spent)
-    if unpriced and unpriced == sum(each.n_calls for each in spent):
+    if unpriced and unpriced == sum(spending_entry.n_calls for spending_entry in spent):
         return "unknown"
     return f"${cost:,.4f}" + (f" + {counted(unpriced, 'call')} without a price" if unpriced else "")

@@ -18,7 +18,7 @@ def power_document(plan: PowerPlan) -> dict[str, Any]:
     fields = ("paired", "assumption", "n", "effect", "power", "solved", "reason")
     return {
         "level": plan.level,
-        "plans": [{name: getattr(each, name) for name in fields} for each in plan.planned],
+        "plans": [{name: getattr(planned, name) for name in fields} for planned in plan.planned],
         "notes": list(plan.notes),
     }
 
@@ -30,16 +30,16 @@ def power_table(plan: PowerPlan) -> RenderableType:
     for title in ("samples", "difference", "power"):
         table.add_column(title, justify="right")
     table.add_column("")
-    for each in plan.planned:
-        name = "same samples" if each.paired else "different samples, each run"
+    for planned in plan.planned:
+        name = "same samples" if planned.paired else "different samples, each run"
         cells = {
-            "n": _count(each.n),
-            "effect": effect_words(each.effect, in_points=each.in_points),
-            "power": _share(each.power),
+            "n": _count(planned.n),
+            "effect": effect_words(planned.effect, in_points=planned.in_points),
+            "power": _share(planned.power),
         }
-        shown = [Text(cell, style="bold" if each.solved == key else "") for key, cell in cells.items()]
+        row = [Text(cell, style="bold" if planned.solved == key else "") for key, cell in cells.items()]
         table.add_row(
-            name, *shown, Text(clean(each.reason or each.assumption), style="yellow" if each.reason else "dim")
+            name, *row, Text(clean(planned.reason or planned.assumption), style="yellow" if planned.reason else "dim")
         )
     level = f"{1 - plan.level:.0%}".replace("%", " %")
     foot = f"Two-sided, {level} false alarms. The power is the chance of finding the difference if it is there."

@@ -132,11 +132,11 @@ def citation(record: RunRecord, report: RunReport) -> str:
     sentences += [f"{_capital(label)}: {_value(value)}" for label, value in headline(report)]
     if report.n_failed:
         kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(report.failures.items()))
-        what = f"{counted(report.n_failed, 'sample')} failed"
+        failures = f"{counted(report.n_failed, 'sample')} failed"
         if spec.num_trials > 1:
             # each of several trials fails by itself, and the kinds count the trials
-            what = f"{report.n_failed:,} of {counted(report.n_samples, 'sample')} had failed trials"
-        sentences.append(f"{what} ({kinds}); failures are not part of these values")
+            failures = f"{report.n_failed:,} of {counted(report.n_samples, 'sample')} had failed trials"
+        sentences.append(f"{failures} ({kinds}); failures are not part of these values")
     name = f' "{record.name}"' if record.name else ""
     sentences.append(
         f"Run {record.id}{name}, {_time(record.started_at)} to {_time(record.finished_at)} UTC, {_cost(record, report)}"

@@ -93,7 +93,7 @@ class MetricsResult:
 
     def __getitem__(self, criterion: str) -> CriterionAgreement:
         """The agreement on a criterion, by its name."""
-        return {each.name: each for each in self.criteria}[criterion]
+        return {agreement.name: agreement for agreement in self.criteria}[criterion]
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as JSON holds them."""

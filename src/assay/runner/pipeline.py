@@ -83,12 +83,12 @@ class Engine:
         solver = self._work.solver
         assert solver is not None
         assert solver.fan_out is not None
-        made: Sequence[Fanned] | Failure
-        made = solved if isinstance(solved, Failure) else (await asyncio.to_thread(solver.fan_out, solved))[0]
-        if isinstance(made, Failure):
+        fanned: Sequence[Fanned] | Failure
+        fanned = solved if isinstance(solved, Failure) else (await asyncio.to_thread(solver.fan_out, solved))[0]
+        if isinstance(fanned, Failure):
             cell = replace(answered.cell, position=FANNED.first_position(answered.cell.position))
-            return [Answered(cell, answered.calls, failure=made)]
-        rows = fanned_cell(answered, made)
+            return [Answered(cell, answered.calls, failure=fanned)]
+        rows = fanned_cell(answered, fanned)
         await asyncio.gather(*(self._score(row, _row_of(row), ask) for row in rows))
         return rows
 

@@ -88,8 +88,8 @@ def cluster_sums(table: FloatArray, clusters: npt.NDArray[np.integer]) -> FloatA
     """The rows of a table summed over each cluster, in the order of the clusters' ids."""
     # Within a cluster the rows are added in the order of their values: a sum of floats depends on it.
     order = np.lexsort((*table.T[::-1], clusters))
-    found = clusters[order]
-    starts = np.flatnonzero(np.concatenate(([True], found[1:] != found[:-1])))
+    ordered = clusters[order]
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
     return np.asarray(np.add.reduceat(table[order], starts, axis=0))
 
 

@@ -35,7 +35,7 @@ def micro_accuracy(criteria: Sequence[Pairs], *, level: float = 0.95) -> MetricV
 def accuracy_sums(pairs: Pairs) -> Additive:
     """Accuracy as sums over pairs, for `macro`."""
 
-    def accuracy(found: Marginals) -> FloatArray:
-        return np.asarray(found.hits.sum(axis=-1) / found.truth.sum(axis=-1))
+    def accuracy(table: Marginals) -> FloatArray:
+        return np.asarray(table.hits.sum(axis=-1) / table.truth.sum(axis=-1))
 
     return table_sums(pairs, accuracy)

@@ -48,16 +48,16 @@ def noise_floor(
     variance = np.nanvar(used, axis=1, ddof=1) / times
     # Half of the values at either end have the largest variance: range^2 / 4 * T / (T - 1).
     most = None if bounds is None else (bounds[1] - bounds[0]) ** 2 / 4 / float(times.min() - 1)
-    found = interval.mean(variance, rng=rng, bounds=None if most is None else (0.0, most), level=level)
-    floor = _each(found, lambda mean: math.sqrt(max(mean, 0.0) / len(used)))
+    mean_variance = interval.mean(variance, rng=rng, bounds=None if most is None else (0.0, most), level=level)
+    floor = _each(mean_variance, lambda mean: math.sqrt(max(mean, 0.0) / len(used)))
     luck = interval.z_value(level) * math.sqrt(2)
     return Noise(floor=floor, difference=_each(floor, lambda value: luck * value))
 
 
-def _each(found: MetricValue, change: Callable[[float], float]) -> MetricValue:
-    assert found.value is not None
-    assert found.interval is not None
-    low, high = (None if bound is None else change(bound) for bound in (found.interval.low, found.interval.high))
+def _each(estimate: MetricValue, change: Callable[[float], float]) -> MetricValue:
+    assert estimate.value is not None
+    assert estimate.interval is not None
+    low, high = (None if bound is None else change(bound) for bound in (estimate.interval.low, estimate.interval.high))
     # The floor is a standard error itself; that of its estimate would only confuse.
-    bounds = replace(found.interval, low=low, high=high, standard_error=None)
-    return replace(found, value=change(found.value), interval=bounds)
+    bounds = replace(estimate.interval, low=low, high=high, standard_error=None)
+    return replace(estimate, value=change(estimate.value), interval=bounds)

@@ -76,7 +76,7 @@ def pairwise_kappas(
 def _plain_kappas(ratings: Ratings, weighting: Weighting, level: float) -> tuple[PairValue, ...]:
     """The kappas of all pairs from their confusion tables, counted for one rater and all later ones at once."""
     k, none = ratings.options, no_interval(NOT_ASKED, level=level, method=KAPPA_METHOD)
-    apart = distances(ratings.values, weighting)
+    distance = distances(ratings.values, weighting)
     pairs: list[PairValue] = []
     for first in range(ratings.raters - 1):
         others = ratings.codes[:, first + 1 :]
@@ -85,18 +85,20 @@ def _plain_kappas(ratings: Ratings, weighting: Weighting, level: float) -> tuple
         cells = (np.arange(others.shape[1]) * k + one) * k + others
         tables = np.bincount(cells[both], minlength=others.shape[1] * k * k).astype(np.float64)
         tables = tables.reshape(-1, k, k)
-        made = kappa_sums(ratings.pair(first, first + 1), ratings.values, weighting)
+        statistic = kappa_sums(ratings.pair(first, first + 1), ratings.values, weighting)
         hits = (
-            np.diagonal(tables, axis1=1, axis2=2) if weighting == "none" else (tables * apart).sum(axis=(1, 2))[:, None]
+            np.diagonal(tables, axis1=1, axis2=2)
+            if weighting == "none"
+            else (tables * distance).sum(axis=(1, 2))[:, None]
         )
         sums = np.concatenate([hits, tables.sum(axis=2), tables.sum(axis=1)], axis=1)
         items = both.sum(axis=0)
         enough = items >= LEAST_ITEMS
         kappas = np.full(len(sums), np.nan)
-        kappas[enough] = made.value(sums[enough])
+        kappas[enough] = statistic.value(sums[enough])
         for place, (kappa, n) in enumerate(zip(kappas.tolist(), items.tolist(), strict=True)):
             if math.isnan(kappa):
-                value = MetricValue(value=None, n=n, reason=TOO_FEW if n < LEAST_ITEMS else made.undefined)
+                value = MetricValue(value=None, n=n, reason=TOO_FEW if n < LEAST_ITEMS else statistic.undefined)
             else:
                 value = MetricValue(value=kappa, n=n, interval=none)
             pairs.append(PairValue(first=first, second=first + 1 + place, value=value))
@@ -159,7 +161,7 @@ def _mean_correlations(numbers: FloatArray, clusters: Clusters) -> tuple[float |
     clustered = len(starts) < len(numbers)
     first, second = np.triu_indices(numbers.shape[1], k=1)
     cast = ~np.isnan(numbers)
-    known = np.where(cast, numbers, 0.0)
+    filled = np.where(cast, numbers, 0.0)
     total, without, pairs = 0.0, np.zeros(len(starts)), 0
     block = max(1, BLOCK_NUMBERS // max(1, len(numbers)))
     for start in range(0, len(first), block):
@@ -169,7 +171,7 @@ def _mean_correlations(numbers: FloatArray, clusters: Clusters) -> tuple[float |
         moments = [both.astype(np.float64)]
         varies = n >= LEAST
         for side in sides:
-            values = known[:, side]
+            values = filled[:, side]
             width = np.where(both, values, -np.inf).max(axis=0) - np.where(both, values, np.inf).min(axis=0)
             varies &= width > 0
             middle = (values * both).sum(axis=0) / np.maximum(n, 1)
@@ -180,7 +182,9 @@ def _mean_correlations(numbers: FloatArray, clusters: Clusters) -> tuple[float |
             sums = [np.add.reduceat(moment, starts, axis=0) for moment in sums]
         totals = [moment.sum(axis=0) for moment in sums]
         total += float(_correlations(*totals).sum())
-        without += _correlations(*(all_of - own for all_of, own in zip(totals, sums, strict=True))).sum(axis=-1)
+        without += _correlations(*(all_of - unit_part for all_of, unit_part in zip(totals, sums, strict=True))).sum(
+            axis=-1
+        )
         pairs += int(varies.sum())
     return (None, without, clustered) if not pairs else (total / pairs, without / pairs, clustered)
 
@@ -201,8 +205,8 @@ def constant_criteria(table: npt.ArrayLike) -> tuple[int, ...]:
     (0,)
     """
     columns = np.asarray(table, dtype=np.float64).T
-    given = [column[~np.isnan(column)] for column in columns]
-    return tuple(place for place, values in enumerate(given) if len(values) and np.ptp(values) == 0)
+    present = [column[~np.isnan(column)] for column in columns]
+    return tuple(place for place, values in enumerate(present) if len(values) and np.ptp(values) == 0)
 
 
 def redundant_criteria(
@@ -220,11 +224,11 @@ def redundant_criteria(
     [(0, 1)]
     """
     numbers = np.asarray(table, dtype=np.float64)
-    found = []
+    pairs = []
     for first, second in combinations(range(numbers.shape[1]), 2):
         both = ~np.isnan(numbers[:, first]) & ~np.isnan(numbers[:, second])
         ids = None if clusters is None else clusters[both]
         value = correlation(numbers[both, first], numbers[both, second], name, ids, level=level)
         if value.value is not None and abs(value.value) > threshold:
-            found.append(PairValue(first=first, second=second, value=value))
-    return tuple(sorted(found, key=lambda pair: -abs(pair.value.value or 0.0)))
+            pairs.append(PairValue(first=first, second=second, value=value))
+    return tuple(sorted(pairs, key=lambda pair: -abs(pair.value.value or 0.0)))

@@ -50,10 +50,10 @@ class Ratings:
         [[0, 1], [1, -1]]
         """
         numbers = np.asarray(table, dtype=np.float64)
-        given = ~np.isnan(numbers)
-        values, places = np.unique(numbers[given], return_inverse=True)
+        present = ~np.isnan(numbers)
+        values, places = np.unique(numbers[present], return_inverse=True)
         codes = np.full(numbers.shape, MISSING, dtype=np.int64)
-        codes[given] = places
+        codes[present] = places
         return cls(codes=codes, values=values, clusters=clusters)
 
     @property
@@ -73,8 +73,8 @@ class Ratings:
         [[2.0, 1.0]]
         """
         items, k = len(self.codes), self.options
-        given = self.codes != MISSING
-        places = (self.codes + k * np.arange(items)[:, None])[given]
+        present = self.codes != MISSING
+        places = (self.codes + k * np.arange(items)[:, None])[present]
         return np.bincount(places, minlength=items * k).astype(np.float64).reshape(items, k)
 
     def pair(self, first: int, second: int) -> Pairs:

@@ -233,9 +233,9 @@ def changed_settings(before: StoredScorer, after: StoredScorer) -> list[str]:
     return [name for name in names if sides[0].get(name) != sides[1].get(name)]
 
 
-def provenance(**known: Any) -> Provenance:
+def provenance(**fields: Any) -> Provenance:
     """The provenance of a run of this release."""
-    return Provenance(assay=__version__, **known)
+    return Provenance(assay=__version__, **fields)
 
 
 def _document(spec: RunSpec) -> dict[str, Any]:

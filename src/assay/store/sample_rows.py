@@ -136,8 +136,8 @@ def drop_retryable(store: Store, run_no: int, *, fanout: int = 1) -> int:
     """Take back the samples with such a failure, all `fanout` rows of each, so that they are done again."""
     span = STEP * fanout
     with store.begin() as connection:
-        found = [key for query in _retryable(run_no) for key in connection.execute(query).scalars()]
-        keys = sorted({key - key % span for key in found})
+        row_keys = [key for query in _retryable(run_no) for key in connection.execute(query).scalars()]
+        keys = sorted({key - key % span for key in row_keys})
         for key in keys:
             for row_id in (samples.c.id, scores.c.id, failures.c.id, unsettled.c.id, votes.c.score_id):
                 connection.execute(row_id.table.delete().where(row_id >= key, row_id < key + span))
@@ -190,8 +190,8 @@ def done_positions(store: Store, run_no: int) -> array[int]:
     """The positions of the samples that are stored, in order, at eight bytes each."""
     query = select(samples.c.id).where(_within(samples.c.id, run_no)).order_by(samples.c.id)
     with store.connect() as connection:
-        found = connection.execution_options(yield_per=PAGE).execute(query).scalars()
-        return array("q", (unpack(key)[1] for key in found))
+        row_keys = connection.execution_options(yield_per=PAGE).execute(query).scalars()
+        return array("q", (unpack(key)[1] for key in row_keys))
 
 
 def _count(store: Store, query: Select[Any]) -> int:
@@ -296,9 +296,9 @@ def stored_samples(
     while left is None or left > 0:
         with store.connect() as connection:
             page = _sample_page(connection, (low, high), PAGE if left is None else min(left, PAGE), sample_id, failed)
-            said = _said_of(connection, page)
+            outcomes = _said_of(connection, page)
             cast = _votes_of(connection, page)
-        yield from (_stored(row, *said, cast) for row in page)
+        yield from (_stored(row, *outcomes, cast) for row in page)
         if not page:
             return
         low = page[-1].id + 1

@@ -111,15 +111,15 @@ def _matcher(action: Action, steps: Steps, scores: _Scores, checker: Checker) ->
         _rule(entry, (*steps, i) if isinstance(node, list) else steps, scores, checker)
         for i, entry in enumerate(entries)
     ]
-    kept = [rule for rule in rules if rule is not None]
-    if len(kept) < len(rules) or not kept:
+    valid_rules = [rule for rule in rules if rule is not None]
+    if len(valid_rules) < len(rules) or not valid_rules:
         return None
-    return lambda row: all(rule(row) for rule in kept)
+    return lambda row: all(rule(row) for rule in valid_rules)
 
 
-def _template(written: str, steps: Steps, checker: Checker) -> Matches | None:
+def _template(condition: str, steps: Steps, checker: Checker) -> Matches | None:
     """A condition in words of Jinja, with or without its braces."""
-    text = written if "{{" in written else f"{{{{ {written} }}}}"
+    text = condition if "{{" in condition else f"{{{{ {condition} }}}}"
     wrong = check_syntax(text)
     if wrong is not None:
         checker.report(f"filter: {wrong}", steps)
@@ -174,15 +174,15 @@ def _score_read(expression: str) -> tuple[str, str] | None:
     inner = expression.strip()
     if inner.startswith("{{") and inner.endswith("}}"):
         inner = inner[2:-2].strip()
-    found = _SCORE.fullmatch(inner)
-    if found is None:
+    match = _SCORE.fullmatch(inner)
+    if match is None:
         return None
-    return _parts(found)
+    return _parts(match)
 
 
-def _parts(found: re.Match[str]) -> tuple[str, str]:
+def _parts(match: re.Match[str]) -> tuple[str, str]:
     """The scorer and the field of a match."""
-    scorer, name = (found[part] or found[f"{part}_q"] or found[f"{part}_d"] for part in ("scorer", "field"))
+    scorer, name = (match[part] or match[f"{part}_q"] or match[f"{part}_d"] for part in ("scorer", "field"))
     return scorer, name
 
 

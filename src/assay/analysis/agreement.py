@@ -16,7 +16,7 @@ from assay.analysis.panels import (
     without_each,
 )
 from assay.analysis.scale import ABSENT, MOST_RATERS, Intervals, Votes
-from assay.results.agreement import PANEL, AgainstTruth, Between, CriterionAgreement, MetricsResult, Values
+from assay.results.agreement import PANEL, AgainstTruth, AgreementResult, Between, CriterionAgreement, Values
 from assay.stats.abstention import abstentions
 from assay.stats.additive_stats import Additive, macro
 from assay.stats.alpha import Scale as AlphaScale
@@ -47,7 +47,7 @@ def agreement(
     notes: Sequence[str] = (),
     measure: Intervals = DEFAULT,
     on_criterion: Callable[[str], None] = lambda _name: None,
-) -> MetricsResult:
+) -> AgreementResult:
     """The agreement on every criterion and over all of them; the same votes and seed give the same intervals.
 
     `scores` compares total scores with those of the truth; `totals` holds what each judge alone would give.
@@ -63,7 +63,7 @@ def agreement(
     compared = [votes for votes in criteria if (votes.truth != ABSENT).any()]
     for name in dict.fromkeys(rater for votes in compared for rater in votes.raters()):
         overall[name], defined[name] = _overall(compared, name, measure)
-    return MetricsResult(
+    return AgreementResult(
         criteria=tuple(by_criterion),
         overall=overall,
         defined=defined,

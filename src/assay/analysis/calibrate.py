@@ -39,17 +39,17 @@ SOMEBODY = ""
 
 
 @dataclass(slots=True)
-class Labels:
-    """What people said of one criterion, or of the run's number; `said` holds a number a person and sample."""
+class HumanLabels:
+    """What people said of one criterion, or of the run's number; `numbers` holds one number per sample and person."""
 
-    said: dict[str, dict[str, float]] = field(default_factory=dict)
+    numbers: dict[str, dict[str, float]] = field(default_factory=dict)
     chances: dict[str, float] = field(default_factory=dict)
     drawn: int = 0
     empty: int = 0
 
     def mean(self, sample_id: str) -> float:
         """The mean of what people said of a sample."""
-        numbers = self.said[sample_id].values()
+        numbers = self.numbers[sample_id].values()
         return sum(numbers) / len(numbers)
 
 
@@ -76,9 +76,9 @@ def calibrate_run(
     return tuple(_calibrated(run, series, name, labels, level) for name, labels in by_criterion.items())
 
 
-def read_labels(path: Path, series: Series) -> dict[str | None, Labels]:
+def read_labels(path: Path, series: Series) -> dict[str | None, HumanLabels]:
     """The labels of a file by criterion; a SpecError with everything wrong with it."""
-    by_criterion: dict[str | None, Labels] = {}
+    by_criterion: dict[str | None, HumanLabels] = {}
     refused = Refused(path)
     for number, row in enumerate(read_table(path, ("sample_id", "label")), start=1):
         try:
@@ -86,7 +86,7 @@ def read_labels(path: Path, series: Series) -> dict[str | None, Labels]:
         except ValueError as wrong:
             refused.add(number, str(wrong))
     refused.check()
-    if not any(labels.said for labels in by_criterion.values()):
+    if not any(labels.numbers for labels in by_criterion.values()):
         raise SpecError(f"{path} has no label yet")
     return by_criterion
 
@@ -125,7 +125,7 @@ def _told(cell: Any) -> str | float:
     return text if number is None else number
 
 
-def _take(by_criterion: dict[str | None, Labels], row: Mapping[str, Any], series: Series) -> None:
+def _take(by_criterion: dict[str | None, HumanLabels], row: Mapping[str, Any], series: Series) -> None:
     criterion = _text(row.get("criterion")) or None
     if criterion is not None and criterion not in series.criteria:
         criteria = listing(series.criteria)
@@ -133,7 +133,7 @@ def _take(by_criterion: dict[str | None, Labels], row: Mapping[str, Any], series
             f'no criterion is called "{criterion}"{_hint(criterion, series.criteria)}; there is {criteria}'
         )
     sample_id = _known_id(_text(row["sample_id"]), series)
-    labels = by_criterion.setdefault(criterion, Labels())
+    labels = by_criterion.setdefault(criterion, HumanLabels())
     chance = _text(row.get(CHANCE))
     if chance:
         labels.drawn += 1
@@ -143,7 +143,7 @@ def _take(by_criterion: dict[str | None, Labels], row: Mapping[str, Any], series
         labels.empty += 1
         return
     person = _text(row.get("annotator")) or SOMEBODY
-    mine = labels.said.setdefault(sample_id, {})
+    mine = labels.numbers.setdefault(sample_id, {})
     if person in mine:
         raise ValueError(f'a second label of sample "{sample_id}"' + (f' by "{person}"' if person else ""))
     worth = series.options.get(criterion, {}) | {"MET": 1.0, "UNMET": 0.0} if criterion else series.measure.labels
@@ -193,11 +193,13 @@ def _bounds(series: Series, criterion: str | None) -> tuple[float, float] | None
     return (0.0, 1.0) if all(0 <= number <= 1 for number in numbers) else None
 
 
-def _calibrated(run: RunSeries, series: Series, criterion: str | None, labels: Labels, level: float) -> Calibration:
+def _calibrated(
+    run: RunSeries, series: Series, criterion: str | None, labels: HumanLabels, level: float
+) -> Calibration:
     judged = series.values if criterion is None else series.criteria[criterion]
-    ids = [sample_id for sample_id in labels.said if sample_id in judged]
-    rest = [sample_id for sample_id in judged if sample_id not in labels.said]
-    warnings = _warnings(labels, n_unjudged=len(labels.said) - len(ids))
+    ids = [sample_id for sample_id in labels.numbers if sample_id in judged]
+    rest = [sample_id for sample_id in judged if sample_id not in labels.numbers]
+    warnings = _warnings(labels, n_unjudged=len(labels.numbers) - len(ids))
     chances, rest_chances = _chances(labels, judged, (ids, rest), _bounds(series, criterion), warnings)
     clusters = run.clusters([*ids, *rest], series.measure.address)
     scores = LabelledScores(
@@ -234,7 +236,7 @@ def _column(judged: Mapping[str, float], ids: Sequence[str]) -> FloatArray:
     return np.array([judged[sample_id] for sample_id in ids], dtype=np.float64)
 
 
-def _warnings(labels: Labels, *, n_unjudged: int) -> list[str]:
+def _warnings(labels: HumanLabels, *, n_unjudged: int) -> list[str]:
     warnings = []
     if n_unjudged:
         warnings.append(f"{n_unjudged:,} labels are of samples that have no number of the judge; they are left out")
@@ -247,7 +249,7 @@ def _warnings(labels: Labels, *, n_unjudged: int) -> list[str]:
 
 
 def _chances(
-    labels: Labels,
+    labels: HumanLabels,
     judged: Mapping[str, float],
     ids: tuple[Sequence[str], Sequence[str]],
     bounds: tuple[float, float] | None,

@@ -251,14 +251,14 @@ def _nothing_in_common(store: Store, first: RunSeries, other: RunSeries, changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """A comparison before the others are known; `shown` holds the numbers of the samples that both runs have."""
+class _PairedMetric:
+    """A comparison before the others are known; `values` holds the numbers of the samples that both runs have."""
 
     letter: str
     against: str
     address: str
-    shown: tuple[Mapping[str, float], Mapping[str, float]]
-    found: Paired
+    values: tuple[Mapping[str, float], Mapping[str, float]]
+    paired: Paired
     groups: Mapping[str, Paired]
     criteria: Mapping[str, Paired]
     failed: tuple[int, int]
@@ -267,19 +267,21 @@ class _Found:
     numbers: tuple[MetricValue, MetricValue]
 
 
-def _one(first: RunSeries, other: RunSeries, address: str, matching: Matching, options: CompareOptions) -> _Found:
+def _one(
+    first: RunSeries, other: RunSeries, address: str, matching: Matching, options: CompareOptions
+) -> _PairedMetric:
     before, after = first.series[address], other.series[address]
     matched = [sample_id for sample_id in first.contents if first.contents[sample_id] == other.contents.get(sample_id)]
     ids = [sample_id for sample_id in matched if sample_id in before.values and sample_id in after.values]
     differ = _Differ(first, before, after, options.level)
     labels = dict.fromkeys(before.groups[sample_id] for sample_id in ids if sample_id in before.groups)
     difference, numbers = differ.whole(ids)
-    return _Found(
+    return _PairedMetric(
         letter=matching.letter,
         against=matching.against,
         address=address,
-        shown=(_each(before, ids), _each(after, ids)),
-        found=difference,
+        values=(_each(before, ids), _each(after, ids)),
+        paired=difference,
         groups={
             label: differ.of([sample_id for sample_id in ids if before.groups.get(sample_id) == label], label)
             for label in sorted(labels)
@@ -416,8 +418,8 @@ def _array(values: Mapping[str, float], ids: Sequence[str]) -> FloatArray:
     return np.array([values[sample_id] for sample_id in ids], dtype=np.float64)
 
 
-def _decided(every: Sequence[_Found], options: CompareOptions) -> list[Compared]:
-    adjusted = holm([result.found.p for result in every])
+def _decided(every: Sequence[_PairedMetric], options: CompareOptions) -> list[Compared]:
+    adjusted = holm([result.paired.p for result in every])
     addresses = list(dict.fromkeys(result.address for result in every))
     lower = {one_address(addresses, name) for name in options.lower_is_better}
     return [_compared(result, p, options, result.address in lower) for result, p in zip(every, adjusted, strict=True)]
@@ -426,8 +428,8 @@ def _decided(every: Sequence[_Found], options: CompareOptions) -> list[Compared]
 _OPPOSITE: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
 
 
-def _compared(result: _Found, p: float | None, options: CompareOptions, lower: bool) -> Compared:
-    paired, (before, after) = result.found, result.shown
+def _compared(result: _PairedMetric, p: float | None, options: CompareOptions, lower: bool) -> Compared:
+    paired, (before, after) = result.paired, result.values
     decision, without_margin = verdict(paired, p, margin=options.margin), verdict(paired, p)
     numbers = [*before.values(), *after.values()]
     return Compared(

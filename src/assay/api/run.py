@@ -15,7 +15,7 @@ from assay.errors import Problem, SpecError
 from assay.prepare.plan import CachePolicy, Options, prepare
 from assay.prepare.recipes import Make, Recipe
 from assay.registry import Registry
-from assay.results.evaluation import EvaluationReport
+from assay.results.evaluation import EvaluationRunReport
 from assay.results.rules import MAX_FAILURES, FailureMode, FailureRule
 from assay.results.run import RunReport
 from assay.runner.progress import Listener, Progress, silent
@@ -182,7 +182,7 @@ def run_evaluation_file(
     given: frozenset[str] = frozenset(),
     listener: Listener = silent,
     failures: FailureRule | None = None,
-) -> tuple[EvaluationReport, tuple[Problem, ...]]:
+) -> tuple[EvaluationRunReport, tuple[Problem, ...]]:
     """Run every specification of a run file; `given` names the options that beat what the file says.
 
     `failures` says how failed samples count in its policies.
@@ -209,7 +209,7 @@ def run_evaluation(
     failures: FailureMode = "limit",
     max_failures: float = MAX_FAILURES,
     **more: Any,
-) -> EvaluationReport:
+) -> EvaluationRunReport:
     """Run an evaluation or a run file and give all of its numbers; the same as `assay run`.
 
     Policies treat failed samples as `failures` says: a rule fails if more than `max_failures` of its samples failed

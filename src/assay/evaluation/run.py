@@ -18,7 +18,7 @@ from assay.models.event_loop import run_to_end
 from assay.prepare.plan import Plan
 from assay.prepare.result_datasets import result_dataset
 from assay.results.costs import merged
-from assay.results.evaluation import EvaluationReport, SpecificationReport
+from assay.results.evaluation import EvaluationRunReport, SpecificationReport
 from assay.results.rules import FailureRule
 from assay.results.run import RunReport
 from assay.runner.budget import SpendingLimit
@@ -51,7 +51,7 @@ class Evaluating:
         self._outcomes = {step.key: _Outcome() for step in prepared.steps}
         self._checker = RuleChecker(failures or FailureRule(), store=store)
 
-    def run(self) -> EvaluationReport:
+    def run(self) -> EvaluationRunReport:
         """Run every specification, and say what came of each and what the policies say of all."""
         for wave in _waves(self._prepared.steps):
             ready = [(step, plan) for step in wave if (plan := self._planned(step)) is not None]
@@ -135,7 +135,7 @@ class Evaluating:
                 finally:
                     self._listener.over(part)
 
-    def _report(self) -> EvaluationReport:
+    def _report(self) -> EvaluationRunReport:
         run = self._prepared.run
         assert run.evaluation is not None
         key = run.evaluation.key
@@ -146,7 +146,7 @@ class Evaluating:
         }
         order = {specification.key: place for place, specification in enumerate(run.specifications)}
         steps = sorted(self._prepared.steps, key=lambda step: order.get(step.specification.key, 0))
-        return EvaluationReport(
+        return EvaluationRunReport(
             key=key,
             display_name=run.evaluation.display_name,
             specifications=tuple(self._specification(step, key, reports) for step in steps),

@@ -25,7 +25,7 @@ from assay.judging.rubric import Rubric
 from assay.judging.total import ScoreValueRule, total, value_of
 from assay.judging.verdicts import Verdict, is_abstention
 from assay.judging.vote_record import vote_record
-from assay.results.agreement import PANEL, MetricsResult
+from assay.results.agreement import PANEL, AgreementResult
 from assay.types import MetricValue
 
 Content = tuple[object, ...]
@@ -33,14 +33,14 @@ Content = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ComparedDataset:
     """A graded dataset beside its ground truth.
 
     `criteria` holds what was said of every criterion, with the criterion and its position in the rubric; `totals` the
     scores of the panel and of every judge alone beside those of the ground truth, by the same rule.
     """
 
-    agreement: MetricsResult
+    agreement: AgreementResult
     criteria: list[tuple[int, Criterion, Votes]]
     totals: dict[str, list[tuple[float, float]]]
     n_items: int
@@ -55,7 +55,7 @@ def compare(
     grader: CriterionGrader | None = None,
     seed: int = 0,
     level: float = 0.95,
-) -> Compared:
+) -> ComparedDataset:
     """Compare what a panel said with what people said of the same items.
 
     The truth of an item is its `ground_truth`; with several annotators what most of them say, and the human ceiling
@@ -85,7 +85,7 @@ def compare(
     for one in graded:
         for judge, score, truth in _totals(one, truths, config):
             by_judge.setdefault(judge, []).append((score, truth))
-    return Compared(
+    return ComparedDataset(
         agreement=agreement(
             list(criteria.values()), scores=scores, totals=totals, notes=_notes(result), measure=Intervals(seed, level)
         ),

@@ -371,7 +371,7 @@ def _few_shot(config: FewShotConfig | None, training: RubricDataset | None) -> F
         Example(
             requirement=criterion.requirement,
             text=item.submission,
-            said=str(verdict),
+            label=str(verdict),
             prompt=training.get_item_prompt(index),
             reason=reason if config.include_reason else None,
         )

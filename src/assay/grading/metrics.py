@@ -11,7 +11,7 @@ import numpy as np
 from assay.analysis.agreement import CORRELATIONS
 from assay.analysis.scale import ABSENT, Intervals, Votes
 from assay.errors import SpecError
-from assay.grading.comparison import Compared, compare
+from assay.grading.comparison import ComparedDataset, compare
 from assay.grading.dataset import RubricDataset
 from assay.grading.distribution import systematic_bias
 from assay.grading.grader import CriterionGrader
@@ -175,7 +175,7 @@ class _Rater:
 class _Measure:
     """A comparison, and what becomes of abstentions in it."""
 
-    compared: Compared
+    compared: ComparedDataset
     cannot_assess: CannotAssessMode
     na_mode: NAMode
     intervals: Intervals

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from assay.errors import SpecError
-from assay.results.agreement import CriterionAgreement, Redundant, Values
-from assay.results.agreement import MetricsResult as Agreement
+from assay.results.agreement import AgreementResult, CriterionAgreement, Redundant, Values
 from assay.results.display import render
 
 if TYPE_CHECKING:
@@ -419,16 +418,16 @@ class MetricsResult(_Result):
     coverage_stats: CoverageStats | None = None
     pooled_by_scale: list[PooledScaleMetrics] | None = None
     warnings: list[str] = Field(default_factory=list)
-    _agreement: Agreement | None = PrivateAttr(default=None)
+    _agreement: AgreementResult | None = PrivateAttr(default=None)
 
     @property
-    def agreement(self) -> Agreement:
+    def agreement(self) -> AgreementResult:
         """The same comparison with an interval for every number, per criterion, per judge and overall."""
         if self._agreement is None:
             raise SpecError("these metrics were not computed by compute_metrics: they have no agreement")
         return self._agreement
 
-    def with_agreement(self, agreement: Agreement) -> MetricsResult:
+    def with_agreement(self, agreement: AgreementResult) -> MetricsResult:
         """The metrics with our numbers beside them."""
         result = self.model_copy()
         result._agreement = agreement

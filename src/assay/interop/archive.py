@@ -54,7 +54,7 @@ _MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 """What reading a document of the wrong form raises."""
 
 
-class Content(Protocol):
+class ArchiveContent(Protocol):
     """The row of a run and its rows in the tables, from a store or from an archive."""
 
     @property
@@ -288,7 +288,7 @@ def _check_value(column: Column[Any], value: Any) -> None:
         raise _WrongRow(f"{column.name} cannot be read ({error})") from None
 
 
-def content_digest(content: Content) -> str:
+def content_digest(content: ArchiveContent) -> str:
     """The digest of a run's content: everything but its id, name and tags, labels and replies."""
     run = {name: value for name, value in content.run.items() if name not in ("id", "name", "tags")}
     run["spec"] = spec_of(run).unnamed()

@@ -79,15 +79,15 @@ class Refused:
     """What is wrong with rows of a table, by their number from 1, until all of them are read."""
 
     path: Path
-    found: list[tuple[int, Problem]] = field(default_factory=list)
+    refusals: list[tuple[int, Problem]] = field(default_factory=list)
 
     def add(self, row: int, message: str, suggestion: str | None = None) -> None:
         """Keep that a row is wrong."""
-        self.found.append((row, Problem(message=message, suggestion=suggestion)))
+        self.refusals.append((row, Problem(message=message, suggestion=suggestion)))
 
     def check(self) -> None:
         """A SpecError with everything that was kept, each at the line of its row."""
-        if not self.found:
+        if not self.refusals:
             return
         lines = row_lines(self.path)
         problems = [
@@ -96,8 +96,8 @@ class Refused:
                 suggestion=problem.suggestion,
                 place=Place(str(self.path), lines[row - 1]),
             )
-            for row, problem in self.found[:MOST_PROBLEMS]
+            for row, problem in self.refusals[:MOST_PROBLEMS]
         ]
-        if len(self.found) > MOST_PROBLEMS:
-            problems.append(Problem(message=f"{self.path}: and {len(self.found) - MOST_PROBLEMS} more rows"))
+        if len(self.refusals) > MOST_PROBLEMS:
+            problems.append(Problem(message=f"{self.path}: and {len(self.refusals) - MOST_PROBLEMS} more rows"))
         raise SpecError(problems)

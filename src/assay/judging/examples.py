@@ -19,7 +19,7 @@ class Example:
 
     requirement: str
     text: str
-    said: str
+    label: str
     prompt: str | None = None
     reason: str | None = None
 
@@ -45,7 +45,7 @@ class FewShot:
         for example in dict.fromkeys(examples):
             self._by_requirement.setdefault(example.requirement.strip(), []).append(example)
         for pool in self._by_requirement.values():
-            pool.sort(key=lambda example: self._drawn(example.requirement.strip(), example.text, example.said))
+            pool.sort(key=lambda example: self._drawn(example.requirement.strip(), example.text, example.label))
 
     def shown_with(self, criterion: Criterion, text: str, prompt: str | None = None) -> tuple[Judged, ...]:
         """The examples for one criterion of one submission, which is never among them; a prompt is shown if another."""
@@ -58,7 +58,7 @@ class FewShot:
                 reason=example.reason,
             )
             for example in pool
-            if example.text.strip() != text.strip() and (value := _value(criterion, example.said)) is not None
+            if example.text.strip() != text.strip() and (value := _value(criterion, example.label)) is not None
         ]
         mixed = self._interleaved(criterion, judged if self.balanced else judged[: self.count])
         return tuple(mixed[: self.count])
@@ -68,7 +68,13 @@ class FewShot:
         """A digest of all that decides which examples are shown."""
         texts = [
             _BETWEEN.join(
-                [example.requirement, example.text, example.said, example.prompt or "", *filter(None, [example.reason])]
+                [
+                    example.requirement,
+                    example.text,
+                    example.label,
+                    example.prompt or "",
+                    *filter(None, [example.reason]),
+                ]
             )
             for pool in self._by_requirement.values()
             for example in pool

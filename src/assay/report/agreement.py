@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from assay.report.values import interval, remark
-from assay.results.agreement import PANEL, AgainstTruth, Between, CriterionAgreement, MetricsResult, Values
+from assay.results.agreement import PANEL, AgainstTruth, AgreementResult, Between, CriterionAgreement, Values
 from assay.results.document import value_document
 from assay.stats.human_ceiling import HumanCeiling
 from assay.text import clean, counted
@@ -42,7 +42,7 @@ _BETWEEN_ROWS = {
 }
 
 
-def agreement_document(result: MetricsResult) -> dict[str, Any]:
+def agreement_document(result: AgreementResult) -> dict[str, Any]:
     """The numbers as `assay agreement --json` prints them."""
     return {
         "criteria": {criterion.name: _criterion(criterion) for criterion in result.criteria},
@@ -114,7 +114,7 @@ def _ceiling(ceiling: HumanCeiling) -> dict[str, Any]:
     return {name: value_document(getattr(ceiling, name)) for name in ("ceiling", "judge", "matched")}
 
 
-def agreement_table(result: MetricsResult) -> RenderableType:
+def agreement_table(result: AgreementResult) -> RenderableType:
     """The numbers that matter most, for people."""
     from rich.console import Group
     from rich.text import Text
@@ -158,7 +158,7 @@ def _criterion_parts(criterion: CriterionAgreement) -> Iterator[RenderableType]:
     yield Text("")
 
 
-def _overall_parts(result: MetricsResult) -> Iterator[RenderableType]:
+def _overall_parts(result: AgreementResult) -> Iterator[RenderableType]:
     from rich.text import Text
 
     yield Text("all criteria", style="bold cyan")

@@ -15,7 +15,7 @@ from assay.report.table import Trimmed, spending_lines
 from assay.report.values import interval, remark
 from assay.results.costs import known_cost
 from assay.results.document import run_document, spending_document, value_document
-from assay.results.evaluation import EvaluationReport, PolicyVerdict, Repeatability, SpecificationReport
+from assay.results.evaluation import EvaluationRunReport, PolicyVerdict, Repeatability, SpecificationReport
 from assay.results.run import MetricReport, RunReport, ScorerReport
 from assay.text import clean, number
 from assay.types import MetricValue
@@ -24,7 +24,7 @@ VALUES_SHOWN = 4
 """Of a scorer with many values the table shows the first ones; `assay show RUN` has all."""
 
 
-def evaluation_document(report: EvaluationReport) -> dict[str, Any]:
+def evaluation_document(report: EvaluationRunReport) -> dict[str, Any]:
     """The object that `--json` prints for an evaluation."""
     return {
         "evaluation": report.key,
@@ -76,7 +76,7 @@ def _repeatability(repeats: Repeatability) -> dict[str, Any]:
     }
 
 
-def evaluation_table(report: EvaluationReport) -> RenderableType:
+def evaluation_table(report: EvaluationRunReport) -> RenderableType:
     """Every specification with its headline numbers, then what failed, varied and passed."""
     parts: list[RenderableType] = [Text(clean(report.display_name, width=70), style="bold"), Trimmed(_overview(report))]
     for specification in report.specifications:
@@ -110,7 +110,7 @@ def _first_line(message: str) -> str:
     return clean(message.splitlines()[0] if message else "", width=200)
 
 
-def _overview(report: EvaluationReport) -> Table:
+def _overview(report: EvaluationRunReport) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("specification", overflow="fold", min_width=10, max_width=22)
     table.add_column("model", overflow="fold", min_width=5, max_width=18)
@@ -174,7 +174,7 @@ def _values(scorer: ScorerReport) -> list[tuple[MetricReport, str, MetricValue]]
     return [(metric, name, value) for metric in scorer.metrics for name, value in metric.result.values.items()]
 
 
-def _caveats(report: EvaluationReport) -> Iterator[RenderableType]:
+def _caveats(report: EvaluationRunReport) -> Iterator[RenderableType]:
     """What a reader must know about the numbers above: where to beware of them, or why they are undefined."""
     labels_by_note: dict[str, list[str]] = {}
     for specification in report.specifications:

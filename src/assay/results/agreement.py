@@ -74,7 +74,7 @@ class Redundant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class MetricsResult:
+class AgreementResult:
     """Agreement per criterion, per judge and overall; every number has an interval, or a reason why it is None.
 
     `overall` holds, by judge, `micro_accuracy` (all pairs pooled) and the `macro_` means over criteria; `defined`

@@ -76,6 +76,7 @@ class Ballot:
 
         people = {name: coded(labels) for name, labels in self.people.items()}
         truth = coded(self.truth)
+        panel_values = np.array([self.numbers.get(row, np.nan) for row in self.rows], dtype=np.float64)
         return Votes(
             name=self.name,
             scale=scale,
@@ -83,7 +84,7 @@ class Ballot:
             judges={name: coded(labels) for name, labels in self.judges.items()},
             truth=np.where(truth == ABSENT, agreed_truth(people, scale, len(places)), truth),
             panel=coded(self.panel) if self.panel else None,
-            panel_values=self._numbers() if self.numbers else None,
+            panel_values=panel_values if self.numbers else None,
             people=people if len(people) > 1 else {},
             rows=tuple(self.rows.items()),
             repeats=self._repeats(scale),
@@ -116,9 +117,6 @@ class Ballot:
             else:
                 self.values[label] = float(vote.get("value", 0.0))
                 self.hear(judge, row, label, repeat=repeat)
-
-    def _numbers(self) -> FloatArray:
-        return np.array([self.numbers.get(row, np.nan) for row in self.rows], dtype=np.float64)
 
     def _repeats(self, scale: Scale) -> dict[str, FloatArray]:
         """The values of judges that were asked several times, one row a row, one column a time."""
@@ -163,12 +161,6 @@ def _needed(row: Mapping[str, Any], name: str) -> str:
     if text is None:
         raise _Wrong(f'there is no "{name}"')
     return text
-
-
-def _once(labels: Said, row: str, label: str | None, label_name: str) -> None:
-    if row in labels:
-        raise _Wrong(f"{label_name} comes twice")
-    labels[row] = label
 
 
 class _Wrong(ValueError):
@@ -248,7 +240,9 @@ def add_labels(ballots: Sequence[Ballot], path: Path, *, failed: Collection[str]
         rows = by_item[ballot_of.name].get(item, [])
         unused.update({} if rows else {item: None})
         for ballot_row in rows:
-            _once(labels, ballot_row, _text(row["label"]), f"the label of item {item}")
+            if ballot_row in labels:
+                raise _Wrong(f"the label of item {item} comes twice")
+            labels[ballot_row] = _text(row["label"])
 
     _each(path, ("sample_id", "label"), take)
     if not any(labels for ballot in ballots for labels in ballot.people.values()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,8 @@ def check_files(
     checked = Checked()
     for path in paths:
         before = checked.n_files
-        for file, named in _expanded(path):
+        files = [(file, False) for file in yaml_files(path)] if path.is_dir() else [(path, True)]
+        for file, named in files:
             try:
                 _check(file, registry, options, checked, named=named)
             except SpecError as error:
@@ -60,14 +61,6 @@ def check_files(
     checked.problems = list(dict.fromkeys(checked.problems))
     checked.notes = list(dict.fromkeys(checked.notes))
     return checked
-
-
-def _expanded(path: Path) -> Iterator[tuple[Path, bool]]:
-    """The file as named, or the YAML files of the folder; says whether it was named."""
-    if path.is_dir():
-        yield from ((file, False) for file in yaml_files(path))
-    else:
-        yield path, True
 
 
 def _check(path: Path, registry: Registry, options: Options, checked: Checked, *, named: bool) -> None:

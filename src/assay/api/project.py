@@ -68,7 +68,8 @@ def _in_file(document: Document, folder: Path) -> Iterator[Found]:
     if kind in (None, "platform"):
         return
     if kind in ("run", "rubric"):
-        yield Found(kind=kind, key=_shown(document.path, folder), display_name=None, place=place)
+        path = document.path.relative_to(folder) if document.path.is_relative_to(folder) else document.path
+        yield Found(kind=kind, key=str(path), display_name=None, place=place)
     elif kind is not None and isinstance(data.get("key"), str):
         yield Found(kind=kind, key=str(data["key"]), display_name=_text(data.get("display_name")), place=place)
     if kind == "run":
@@ -106,7 +107,3 @@ def _doubles(definitions: tuple[Found, ...]) -> Iterator[Problem]:
 
 def _text(value: object) -> str | None:
     return str(value) if isinstance(value, str) else None
-
-
-def _shown(path: Path, folder: Path) -> str:
-    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)

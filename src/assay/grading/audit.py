@@ -136,7 +136,15 @@ class Audit:
             results[name] = self._runner(name, max_cost=left, listener=listener).run_sync()
             if left is not None:
                 left = max(left - (results[name].cost_usd or Decimal(0)), Decimal(0))
-        reports = {name: self._reports(name, result) for name, result in results.items()}
+        reports: dict[str, dict[int, EnsembleEvaluationReport]] = {}
+        for name, result in results.items():
+            # a part may grade only some of the items: reports are kept by their numbers in the whole dataset
+            numbers = self._parts[name].numbers
+            reports[name] = {
+                numbers[item_result.item_idx]: item_result.graded
+                for item_result in result.item_results
+                if item_result.graded is not None
+            }
         costs = [result.cost_usd for result in results.values()]
         partial = any(result.status == "partial" for result in results.values())
         judges = {judge: self._probes(judge, reports) for judge in self._judges}
@@ -186,14 +194,6 @@ class Audit:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RubricWarning)
             return EvalRunner(part.dataset, part.grader, config, listener=listener, kind="audit")
-
-    def _reports(self, name: str, result: EvalResult) -> dict[int, EnsembleEvaluationReport]:
-        numbers = self._parts[name].numbers
-        return {
-            numbers[item_result.item_idx]: item_result.graded
-            for item_result in result.item_results
-            if item_result.graded is not None
-        }
 
     def _probes(
         self, judge: str, reports: Mapping[str, Mapping[int, EnsembleEvaluationReport]]

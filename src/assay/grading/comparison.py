@@ -85,9 +85,11 @@ def compare(
     for one in graded:
         for judge, score, truth in _totals(one, truths, config):
             by_judge.setdefault(judge, []).append((score, truth))
+    n_ungraded = sum(item_result.graded is None for item_result in result.item_results)
+    notes = [f"{n_ungraded:,} items were not graded and are in none of the numbers"] if n_ungraded else []
     return ComparedDataset(
         agreement=agreement(
-            list(criteria.values()), scores=scores, totals=totals, notes=_notes(result), measure=Intervals(seed, level)
+            list(criteria.values()), scores=scores, totals=totals, notes=notes, measure=Intervals(seed, level)
         ),
         criteria=[(tables[content].position, tables[content].criterion, votes) for content, votes in criteria.items()],
         totals=by_judge,
@@ -101,11 +103,6 @@ def _same_item(dataset: RubricDataset, index: int, graded: DataItem) -> DataItem
     if index >= len(dataset) or dataset[index].submission != graded.submission:
         raise SpecError(f"item {index} of the dataset is not the one that was graded")
     return dataset[index]
-
-
-def _notes(result: EvalResult) -> list[str]:
-    gone = sum(item_result.graded is None for item_result in result.item_results)
-    return [f"{gone:,} items were not graded and are in none of the numbers"] if gone else []
 
 
 @dataclass(frozen=True, slots=True)

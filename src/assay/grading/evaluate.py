@@ -98,9 +98,6 @@ class EvalRunner:
             result = stored.result(location, Path(self._config.experiments_dir))
         finally:
             store.close()
-        return self._checked(result)
-
-    def _checked(self, result: EvalResult) -> EvalResult:
         if self._config.fail_fast and result.errors:
             index, reason = result.errors[0]
             raise RunError(f"item {index} failed: {reason}")

@@ -149,7 +149,8 @@ class Improvement:
             completion_cost=_total(assessed.costs),
             held_out_diagnostics=assessed.held_out,
         )
-        self._tell(version)
+        if self._config.show_progress:
+            print(iteration_line(version), file=sys.stderr)
         return version
 
     def _rejection(self, assessed: _Assessment, previous: IterationResult) -> str | None:
@@ -253,7 +254,9 @@ class Improvement:
                 n_shown=len({case.item for case in shown_cases}),
                 total_cost=_total(costs),
             ),
-            problem=None if agreement is not None else _first_error(result),
+            problem=None
+            if agreement is not None
+            else next((item.error for item in result.item_results if item.error), "no labelled item was judged"),
             usage=usage,
             costs=costs,
         )
@@ -302,10 +305,6 @@ class Improvement:
             document["total_completion_cost"] = result.total_completion_cost
         (folder / "improvement.json").write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2))
 
-    def _tell(self, version: IterationResult) -> None:
-        if self._config.show_progress:
-            print(iteration_line(version), file=sys.stderr)
-
 
 def iteration_line(version: IterationResult) -> str:
     """One version of a rubric in a line."""
@@ -348,14 +347,10 @@ def _shown_items(data: RubricDataset | None) -> frozenset[int]:
     """The labelled items from which the reviser learns: half of each combination of labels; the rest decides."""
     assert data is not None
     labelled = [index for index, item in enumerate(data) if item.ground_truth is not None or item.annotators]
-    # by content and not by position: datasets are often sorted by their labels
-    labelled.sort(key=lambda index: (str(labels_of(data, index)), _digest(data[index].submission)))
+    # by a digest of the content and not by position: datasets are often sorted by their labels
+    digests = {index: hashlib.sha256(data[index].submission.encode()).hexdigest() for index in labelled}
+    labelled.sort(key=lambda index: (str(labels_of(data, index)), digests[index]))
     return frozenset(labelled[::2] if len(labelled) >= FEWEST_TO_SPLIT else ())
-
-
-def _digest(text: str) -> str:
-    """The digest of a text, for an order that says nothing about it."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _require_prices(config: ImprovementConfig, *clients: Clients) -> None:
@@ -467,10 +462,6 @@ def _invalid(number: int, current: IterationResult, reason: str, cost: Decimal |
         issues_introduced=[],
         completion_cost=None if cost is None else float(cost),
     )
-
-
-def _first_error(result: EvalResult) -> str:
-    return next((item.error for item in result.item_results if item.error), "no labelled item was judged")
 
 
 def _total(costs: Sequence[Decimal | float | None]) -> float | None:

@@ -315,14 +315,10 @@ def restore_archive(store: Store, path: Path) -> Restored:
                     for name in ("labels", REPLIES):
                         insert_rows(connection, record.no, MEMBERS[name], archive.rows(name))
                 return Restored(record=record, original=original, was_there=True)
-        run_id = original if all(record.id != original for record in candidates) else _free_id(digest)
+        # a run whose own id is taken gets one from its content: restoring it twice gives one id
+        run_id = original if all(record.id != original for record in candidates) else digest[:12]
         record = _write(store, archive, run_id)
         return Restored(record=record, original=original, was_there=False)
-
-
-def _free_id(digest: str) -> str:
-    """An id for a run whose own is taken, the same for the same content."""
-    return digest[:12]
 
 
 def attach_archive(store: Store, path: Path) -> RunRecord:

@@ -31,7 +31,8 @@ def read_inspect(path: Path) -> Imported:
     odd = next((row for row in rows if not isinstance(row.get("epoch") or 1, int) or (row.get("epoch") or 1) < 1), None)
     if odd is not None:
         raise wrong(path, f'the sample "{odd.get("id")}" has the epoch {odd["epoch"]!r}; expected 1, 2 and so on')
-    fields = {name: _field(name, rows) for name in _scorers(rows)}
+    scorers = dict.fromkeys(name for row in rows for name in row["scores"])
+    fields = {name: _field(name, rows) for name in scorers}
     samples = [_sample(row, fields) for row in rows]
     trials = max((sample.trial for sample in samples), default=0) + 1
     results = head.get("results")
@@ -145,10 +146,6 @@ def _figures(
 def _reason(head: Mapping[str, Any]) -> str:
     error = head.get("error")
     return f" ({error['message']})" if isinstance(error, dict) and error.get("message") else ""
-
-
-def _scorers(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row["scores"]))
 
 
 def _field(name: str, rows: Iterable[Mapping[str, Any]]) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.judging.criteria import Criterion, CriterionKind, CriterionVerdict, check_strategy, same
@@ -182,6 +182,7 @@ def _met(met: bool, *, by_tie: bool = False) -> Decision:
 
 def _heads(criterion: Criterion, ballots: Sequence[_Ballot], weigh: Callable[[_Ballot], float]) -> Decision:
     """The side with more; a tie goes to the side that costs more."""
+    # fsum does not depend on the order of its terms: whether votes tie must not depend on who answered first
     met = math.fsum(weigh(ballot) for ballot in ballots if ballot.index == 1)
     unmet = math.fsum(weigh(ballot) for ballot in ballots if ballot.index == 0)
     if same(met, unmet):
@@ -219,30 +220,23 @@ def _snapped(criterion: Criterion, number: float) -> Decision:
     least = min(distances.values())
     nearest = [place for place, distance in distances.items() if same(distance, least)]
     verdict = chosen(criterion, criterion.worst_option_among(nearest))
+    # options of equal value are no tie: whichever is taken, the score is the same
     tied = len({criterion.choices[place].value for place in nearest}) > 1
     return Decision(verdict=verdict.model_copy(update={"aggregated_value": number}), by_tie=tied)
-
-
-def _values(criterion: Criterion, ballots: Iterable[_Ballot]) -> list[float]:
-    return sorted(criterion.choices[ballot.index].value for ballot in ballots)
 
 
 def _mean(criterion: Criterion, ballots: Sequence[_Ballot], weigh: Callable[[_Ballot], float] = _head) -> Decision:
     pairs = sorted((criterion.choices[ballot.index].value, weigh(ballot)) for ballot in ballots)
     total = math.fsum(weight for _, weight in pairs)
     mean = math.fsum(value * weight for value, weight in pairs) / total
-    return _snapped(criterion, _within(mean, criterion, ballots))
-
-
-def _within(mean: float, criterion: Criterion, ballots: Sequence[_Ballot]) -> float:
-    """A mean lies between the least and the greatest vote, also after rounding: unanimity stays exact."""
-    values = _values(criterion, ballots)
-    return min(max(mean, values[0]), values[-1])
+    # a mean lies between the least and the greatest vote, also after rounding: unanimity stays exact
+    return _snapped(criterion, min(max(mean, pairs[0][0]), pairs[-1][0]))
 
 
 def _median(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
     """The value with half of the panel on either side; halfway where two values part it evenly."""
     pairs = sorted((criterion.choices[ballot.index].value, ballot.head) for ballot in ballots)
+    # heads and not votes: a judge that was asked several times counts once in all
     half = math.fsum(head for _, head in pairs) / 2
     place = 0
     while not same(below := math.fsum(head for _, head in pairs[: place + 1]), half) and below < half:
@@ -279,13 +273,10 @@ def _unanimous(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
         return Decision(verdict=chosen(criterion, ballots[0].index))
     if criterion.na_index is not None:
         return Decision(verdict=chosen(criterion, criterion.na_index))
-    note = f'the judges disagree on "{_called(criterion)}", which has no NA option: the mode was taken'
+    name = criterion.name or criterion.requirement
+    note = f'the judges disagree on "{name}", which has no NA option: the mode was taken'
     mode = _mode(criterion, ballots)
     return Decision(verdict=mode.verdict, by_tie=mode.by_tie, note=note)
-
-
-def _called(criterion: Criterion) -> str:
-    return criterion.name or criterion.requirement
 
 
 _Strategy = Callable[[Criterion, Sequence[_Ballot]], Decision]

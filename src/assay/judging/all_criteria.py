@@ -25,12 +25,9 @@ class Whole:
         names = ", ".join(answer_name(place) for place in range(len(self.questions)))
         form = wording("rubric_names", count=str(len(self.questions)), names=names)
         text = "\n\n".join([material(submission), *asked, form])
+        system = told("rubric_item", submission.guidelines, self.questions[0].wishes.instructions)
         messages: tuple[Item, ...] = (
-            {
-                "type": "message",
-                "role": "system",
-                "content": told("rubric_item", submission.guidelines, self._instructions()),
-            },
+            {"type": "message", "role": "system", "content": system},
             {"type": "message", "role": "user", "content": text},
         )
         return Request(messages=messages, sampling=sampling, schema=self.schema(), purpose="judge")
@@ -50,7 +47,10 @@ class Whole:
     def read(self, text: str) -> Reading[Mapping[int, Reading[Any]]]:
         """All answers, with those of an earlier reply; raises Unreadable while a criterion lacks one."""
         reply = spoken(text)
-        holding = [candidate for candidate in objects_in(reply) if self._names_any(candidate)]
+        names = [answer_name(place) for place in range(len(self.questions))]
+        holding = [
+            candidate for candidate in objects_in(reply) if any(field_of(candidate, name) is not None for name in names)
+        ]
         problems: list[str] = []
         for place, question in enumerate(self.questions):
             if place in self.read_so_far:
@@ -62,12 +62,6 @@ class Whole:
         if problems:
             raise Unreadable("; ".join(problems))
         return Reading(value=dict(self.read_so_far), written=reply)
-
-    def _instructions(self) -> str | None:
-        return self.questions[0].wishes.instructions
-
-    def _names_any(self, reply_object: Object) -> bool:
-        return any(field_of(reply_object, answer_name(place)) is not None for place in range(len(self.questions)))
 
 
 def answer_name(place: int) -> str:

@@ -63,7 +63,16 @@ async def ask_judge(
         reply = await ask(question, model)
         reading = _read(reply, read)
         if isinstance(reading, Reading):
-            return _verdict(reading, reply, turn)
+            return Verdict(
+                value=reading.value,
+                written=reading.written,
+                reasoning=reading.reasoning or reply.reasoning,
+                confidence=reading.confidence,
+                text=reply.text or "",
+                turns=turn,
+                thought=reply.reasoning,
+                logprobs=reply.logprobs,
+            )
         if turn == _TURNS:
             wrote = f"; it wrote {shown(reply.text, _MOST_SHOWN)}" if reply.text else ""
             return Failure(
@@ -73,19 +82,6 @@ async def ask_judge(
         schema = question.schema if short is None else short
         question = replace(question, messages=(*question.messages, *_said(reply), reminder), schema=schema)
         turn += 1
-
-
-def _verdict(reading: Reading[Value], reply: Reply, turns: int) -> Verdict[Value]:
-    return Verdict(
-        value=reading.value,
-        written=reading.written,
-        reasoning=reading.reasoning or reply.reasoning,
-        confidence=reading.confidence,
-        text=reply.text or "",
-        turns=turns,
-        thought=reply.reasoning,
-        logprobs=reply.logprobs,
-    )
 
 
 def _read(reply: Reply, read: Callable[[str], Reading[Value]]) -> Reading[Value] | _Trouble:

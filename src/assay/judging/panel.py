@@ -95,6 +95,7 @@ async def _votes_on(
     replies = await asyncio.gather(
         *(_votes_or_rejected(ask, [call for _, call in request], submission, together=together) for request in requests)
     )
+    # by judge and not by request: one judge may have several requests, and all of them meet the same refusal
     rejected = {
         request[0][1].judge.id: reply
         for request, reply in zip(requests, replies, strict=True)
@@ -106,6 +107,7 @@ async def _votes_on(
     for request, reply in zip(requests, replies, strict=True):
         for position, (number, call) in enumerate(request):
             if isinstance(reply, ModelRejected):
+                # retryable: once the key or the name is corrected, a resumed run asks this judge again
                 by_criterion[number].append(error_vote(call, "infrastructure", str(reply), retryable=True))
             else:
                 by_criterion[number].append(reply[position])
@@ -158,7 +160,8 @@ def report_of(
     failed = [name for name, report in zip(rubric.names, reports, strict=True) if report.error is not None]
     error = None
     if failed and not (config.skip_failed and len(failed) < len(reports)):
-        error = f"no judge could be asked about {', '.join(failed)}: {_first_error(reports)}"
+        first_error = next(report.error for report in reports if report.error is not None)
+        error = f"no judge could be asked about {', '.join(failed)}: {first_error}"
         fields |= {"score": None, "raw_score": None, "llm_raw_score": None, "reason": error}
     elif any(_snapped(report) for report in reports):
         unsnapped = replace(config.scoring, score_value="continuous")
@@ -212,10 +215,6 @@ def _snapped(report: EnsembleCriterionReport) -> bool:
     """Does the panel's number lie between the options?"""
     verdict = report.final_multi_choice_verdict
     return verdict is not None and not is_abstention(verdict) and verdict.aggregated_value != verdict.value
-
-
-def _first_error(reports: Sequence[EnsembleCriterionReport]) -> str:
-    return next(report.error for report in reports if report.error is not None)
 
 
 def _judge_scores(

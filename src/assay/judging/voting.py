@@ -111,6 +111,7 @@ async def _votes_on_all(ask: Ask, calls: Sequence[JudgeCall], submission: Submis
     verdict = await _verdict(ask, request, calls[0], whole.read, whole.schema(explained=False))
     votes: list[Vote] = []
     for position, call in enumerate(calls):
+        # an answer that could be read is a vote, even where the reply as a whole was given up
         answer = whole.read_so_far.get(position)
         if answer is not None:
             thought = probability = None

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from assay.report.values import interval, remark
 from assay.results.agreement import PANEL, AgainstTruth, AgreementResult, Between, CriterionAgreement, Values
 from assay.results.document import value_document
-from assay.stats.human_ceiling import HumanCeiling
 from assay.text import clean, counted
 
 if TYPE_CHECKING:
@@ -75,7 +74,10 @@ def _criterion(criterion: CriterionAgreement) -> dict[str, Any]:
         if between is not None:
             document[name] = _between(between)
     if criterion.ceilings:
-        document["human_ceiling"] = {name: _ceiling(ceiling) for name, ceiling in criterion.ceilings.items()}
+        document["human_ceiling"] = {
+            name: {part: value_document(getattr(ceiling, part)) for part in ("ceiling", "judge", "matched")}
+            for name, ceiling in criterion.ceilings.items()
+        }
     if criterion.noise:
         document["repeats"] = {
             name: {
@@ -108,10 +110,6 @@ def _between(between: Between) -> dict[str, Any]:
     if between.without:
         document["without"] = {name: _values(values) for name, values in between.without.items()}
     return document
-
-
-def _ceiling(ceiling: HumanCeiling) -> dict[str, Any]:
-    return {name: value_document(getattr(ceiling, name)) for name in ("ceiling", "judge", "matched")}
 
 
 def agreement_table(result: AgreementResult) -> RenderableType:

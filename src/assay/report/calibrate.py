@@ -58,7 +58,8 @@ def _one(calibration: Calibration) -> Iterator[RenderableType]:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("")
     table.add_column("value", justify="right")
-    table.add_column(_level(calibrated))
+    level = calibrated.judge.interval.level if calibrated.judge.interval is not None else 0.95
+    table.add_column(f"{level:.0%} interval".replace("%", " %"))
     table.add_column("n", justify="right")
     table.add_column("method", style="dim", overflow="fold")
     rows = {
@@ -79,11 +80,6 @@ def _one(calibration: Calibration) -> Iterator[RenderableType]:
         )
     yield Text(_more_labels(calibrated), style="dim")
     yield from (Text(f"warning: {clean(warning)}", style="yellow") for warning in calibration.warnings)
-
-
-def _level(calibrated: Calibrated) -> str:
-    level = calibrated.judge.interval.level if calibrated.judge.interval is not None else 0.95
-    return f"{level:.0%} interval".replace("%", " %")
 
 
 def _row(table: Table, name: str, value: MetricValue, *, bold: bool) -> None:

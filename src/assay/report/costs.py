@@ -24,7 +24,12 @@ def costs_document(report: CostReport) -> dict[str, Any]:
             {
                 "model": spent.model,
                 "purpose": spent.purpose,
-                **_total(s for run in report.runs for s in run.spending if _same(s, spent)),
+                **_total(
+                    entry
+                    for run in report.runs
+                    for entry in run.spending
+                    if (entry.model, entry.purpose) == (spent.model, spent.purpose)
+                ),
             }
             for spent in report.spending
         ],
@@ -40,10 +45,6 @@ def costs_document(report: CostReport) -> dict[str, Any]:
             for run in report.runs
         ],
     }
-
-
-def _same(one: Spending, other: Spending) -> bool:
-    return (one.model, one.purpose) == (other.model, other.purpose)
 
 
 def _total(spending: Iterable[Spending]) -> dict[str, Any]:

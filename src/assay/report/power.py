@@ -33,9 +33,9 @@ def power_table(plan: PowerPlan) -> RenderableType:
     for planned in plan.planned:
         name = "same samples" if planned.paired else "different samples, each run"
         cells = {
-            "n": _count(planned.n),
+            "n": "none" if planned.n is None else f"{planned.n:,}",
             "effect": effect_words(planned.effect, in_points=planned.in_points),
-            "power": _share(planned.power),
+            "power": f"{planned.power:.0%}".replace("%", " %"),
         }
         row = [Text(cell, style="bold" if planned.solved == key else "") for key, cell in cells.items()]
         table.add_row(
@@ -56,11 +56,3 @@ def effect_words(effect: float | None, *, in_points: bool) -> str:
     if effect is None:
         return "none"
     return f"{effect * 100:.1f} points" if in_points else f"{effect:.3g}"
-
-
-def _count(n: int | None) -> str:
-    return "none" if n is None else f"{n:,}"
-
-
-def _share(power: float) -> str:
-    return f"{power:.0%}".replace("%", " %")

@@ -129,7 +129,7 @@ def citation(record: RunRecord, report: RunReport) -> str:
     columns = [template.strip("{} ") for template in _cluster_by(record)]
     if columns:
         sentences.append(f"Intervals allow for clusters by {', '.join(columns)}")
-    sentences += [f"{_capital(label)}: {_value(value)}" for label, value in headline(report)]
+    sentences += [f"{label[:1].upper()}{label[1:]}: {_value(value)}" for label, value in headline(report)]
     if report.n_failed:
         kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(report.failures.items()))
         failures = f"{counted(report.n_failed, 'sample')} failed"
@@ -190,7 +190,3 @@ def _cost(record: RunRecord, report: RunReport) -> str:
         earlier = f" of run {', '.join(report.reused_from)}" if report.reused_from else " of earlier runs"
         return f"no new model calls: the replies are those{earlier}"
     return "no model call succeeded" if report.n_failed else "no model calls"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -38,14 +38,10 @@ def print_sample(terminal: Console, entry: Sample, spec: RunSpec, *, full: bool)
             terminal.print(Trimmed(Padding(line, (0, 0, 0, 6))), style=style)
             continue
         # why something failed is never cut: that is what people come for
-        for part in _wrapped(clean(line), terminal.width) if style == FAILED else [line]:
+        parts = wrap(clean(line), terminal.width, subsequent_indent=DEEPER) if style == FAILED else [line]
+        for part in parts:
             width = None if full or style == FAILED else terminal.width
             terminal.print(Text(clean(part, width=width), style=style), soft_wrap=True)
-
-
-def _wrapped(line: str, width: int) -> list[str]:
-
-    return wrap(line, width, subsequent_indent=DEEPER)
 
 
 def _lines(entry: Sample, spec: RunSpec) -> Iterator[tuple[str, str]]:

@@ -74,8 +74,8 @@ def _threshold(text: str) -> float | None:
 def find_values(values: Iterable[tuple[str, MetricValue]], suffix: str) -> dict[str, MetricValue]:
     """The values whose address is the given one, or ends in it after a slash; none where nothing matches.
 
-    >>> found = find_values([("exact/mean/accuracy", MetricValue(value=1.0, n=3))], "accuracy")
-    >>> list(found)
+    >>> values = find_values([("exact/mean/accuracy", MetricValue(value=1.0, n=3))], "accuracy")
+    >>> list(values)
     ['exact/mean/accuracy']
     """
     every = list(values)

@@ -179,7 +179,9 @@ def escalation_stats(result: EvalResult, dataset: RubricDataset, *, metric: Metr
         fallback_accuracy_escalated=_accuracy([(pair.final, pair.label) for pair in deferred]),
         metric=_measured(result, dataset, metric, pairs),
         cost_usd=None if costs is None else float(costs),
-        compute_seconds=math.fsum(_seconds(item) for item in result.item_results),
+        compute_seconds=math.fsum(
+            float(getattr(item, "duration_seconds", None) or 0.0) for item in result.item_results
+        ),
     )
 
 
@@ -465,11 +467,6 @@ def _measured(result: EvalResult, dataset: RubricDataset, metric: Metric, pairs:
     if value is not None and not isinstance(value, int | float):
         raise SpecError(f"the metric of a calibration must be a number, not {type(value).__name__}")
     return None if value is None or math.isnan(value) else float(value)
-
-
-def _seconds(item: ItemResult) -> float:
-    """How long grading an item took, where the result says so."""
-    return float(getattr(item, "duration_seconds", None) or 0.0)
 
 
 def _require_labels(dataset: RubricDataset) -> None:

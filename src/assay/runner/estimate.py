@@ -111,8 +111,8 @@ def _settled(store: Store, run_no: int, layout: RowLayout) -> list[int]:
 def precision_of(n_samples: int) -> ExpectedPrecision | None:
     """What the numbers of so many samples can show; None for no samples.
 
-    >>> found = precision_of(400)
-    >>> round(found.half_width, 3), round(found.difference, 3)
+    >>> precision = precision_of(400)
+    >>> round(precision.half_width, 3), round(precision.difference, 3)
     (0.049, 0.044)
     """
     from assay.stats.interval import wilson

@@ -52,7 +52,7 @@ async def answer_all(
     if purse is None and options.max_cost is not None:
         purse = SpendingLimit(options.max_cost)
     if purse is not None:
-        purse.note_spent(_spent(store, record.no))
+        purse.note_spent(sum((spent.cost_usd or Decimal(0) for spent in spending(store, record.no)), Decimal(0)))
     models = Models(
         plan.connections,
         memory,
@@ -98,10 +98,6 @@ def repeat_salt(plan: Plan) -> str:
 def defaults_of(sampling: Sampling) -> Sampling | None:
     """A model's own way of choosing words; None when it has none."""
     return None if sampling == Sampling() else sampling
-
-
-def _spent(store: Store, run_no: int) -> Decimal:
-    return sum((spent.cost_usd or Decimal(0) for spent in spending(store, run_no)), Decimal(0))
 
 
 def cells_of(plan: Plan, done: Iterator[int]) -> Iterator[Cell]:

@@ -109,10 +109,12 @@ def _begin(plan: Plan, store: Store) -> RunRecord | RunReport:
         raise SpecError(f"a task may have at most {MAX_SLOTS - 1} scorers")
     before = None if plan.options.fresh else runs.latest_of(store, plan.identity)
     if before is not None and before.status == "completed" and not evidence.has_retryable(store, before.rows_of):
+        # nothing is left to ask: the new run shares the rows of the old one, and only its metrics are computed
         record = runs.start(store, _new_run(plan), evidence=before.rows_of)
         return conclude(plan.loaded, store, record, n_cached=evidence.count_samples(store, record.rows_of))
     if before is None or before.status == "completed":
         return runs.start(store, _new_run(plan))
+    # an unfinished run goes on under its own id, with whatever name the user gives it now
     return runs.rename(store, runs.claim(store, before), plan.spec)
 
 

@@ -205,6 +205,7 @@ class GroupCommit:
             await self._alarm
             timer.cancel()
             await self._commit_now()
+        # what was finished while the last group was on its way to the disk
         await self._commit_now()
 
     async def _commit_now(self) -> None:

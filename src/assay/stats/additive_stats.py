@@ -142,8 +142,8 @@ def macro(criteria: Sequence[Additive], *, rng: np.random.Generator, level: floa
     >>> from assay.stats.classification import kappa
     >>> one = table_sums(Pairs(np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0]), 2), kappa)
     >>> two = table_sums(Pairs(np.array([0, 1, 1, 0]), np.array([0, 1, 1, 0]), 2), kappa)
-    >>> found = macro([one, two], rng=np.random.default_rng(1))
-    >>> found.value.value, found.defined
+    >>> mean = macro([one, two], rng=np.random.default_rng(1))
+    >>> mean.value.value, mean.defined
     (0.75, 2)
     """
     estimates = [statistic.estimate() for statistic in criteria]

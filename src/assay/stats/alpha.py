@@ -30,8 +30,8 @@ def krippendorffs_alpha(
     Items with fewer than two ratings say nothing and are not counted. Undefined where all ratings are equal.
     Without `rng` the value has no interval.
 
-    >>> found = krippendorffs_alpha(Ratings.of([[1, 1], [2, 2], [1, 2]]), rng=np.random.default_rng(1))
-    >>> round(found.value, 4)
+    >>> alpha = krippendorffs_alpha(Ratings.of([[1, 1], [2, 2], [1, 2]]), rng=np.random.default_rng(1))
+    >>> round(alpha.value, 4)
     0.4444
     """
     return bootstrapped(alpha_sums(ratings, scale), rng=rng, level=level)

@@ -125,8 +125,8 @@ def held_against(effect: MetricValue, threshold: float) -> Finding:
 
     >>> held_against(mean_change([0.0] * 200), 0.05).verdict
     'PASS'
-    >>> found = held_against(mean_change([0.0] * 5), 0.05)
-    >>> found.verdict, found.n_to_decide
+    >>> finding = held_against(mean_change([0.0] * 5), 0.05)
+    >>> finding.verdict, finding.n_to_decide
     ('INCONCLUSIVE', 73)
     """
     interval = effect.interval

@@ -61,6 +61,7 @@ def bootstrap_t(unit_sums: Units, *, rng: np.random.Generator, level: float = 0.
     drawn = _studentised(points, n, error, rng, draws)
     below, above = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     error *= spread
+    # The quantiles change sides: where resamples lie above the estimate, the truth may lie as far below it.
     return _interval(
         unit_sums, centre - above * error, centre - below * error, level=level, method="bootstrap_t", error=error
     )
@@ -84,6 +85,7 @@ def condense(residual: FloatArray, weight: FloatArray, counts: FloatArray) -> Fl
     points = np.column_stack([residual, weight, counts])[order]
     if len(points) <= MOST_DISTINCT:
         return points
+    # The outermost values decide the ends of the interval and stay as they are; only the middle is binned.
     bins = np.array_split(points[OUTER:-OUTER], BINS)
     inner = [point for part in bins for point in _two_points(part)]
     return np.vstack([points[:OUTER], inner, points[-OUTER:]])

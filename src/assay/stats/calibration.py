@@ -100,9 +100,9 @@ def calibrate(
 
     >>> labels = np.array([1.0, 0.0, 1.0, 1.0] * 10)
     >>> judged = np.array([1.0, 0.0, 1.0, 0.0] * 10)
-    >>> found = LabelledScores(labels=labels, judged=judged, rest=np.array([1.0, 0.0] * 200))
-    >>> made = calibrate(found, rng=np.random.default_rng(1))
-    >>> made.judge.value, round(made.estimate.value, 3), round(made.trust, 2)
+    >>> scores = LabelledScores(labels=labels, judged=judged, rest=np.array([1.0, 0.0] * 200))
+    >>> calibrated = calibrate(scores, rng=np.random.default_rng(1))
+    >>> calibrated.judge.value, round(calibrated.estimate.value, 3), round(calibrated.trust, 2)
     (0.5, 0.75, 0.45)
     """
     low, high = bounds or (0.0, 1.0)
@@ -230,7 +230,8 @@ class _Parts:
     def of(cls, scores: LabelledScores, *, unseen: float) -> _Parts:
         weights, rest_weights = scores.weights, scores.rest_weights
         n, n_rest = len(scores.labels), len(scores.rest)
-        trust = _trust(scores, weights) if n_rest else 0.0
+        # how much of the judge to use: the slope of labels on its scores, less what its own noise costs
+        trust = _slope(scores.labels, scores.judged, weights, share=n / n_rest) if n_rest else 0.0
         left = scores.labels - trust * scores.judged
         groups = n if scores.clusters is None else len(np.unique(scores.clusters))
         left_mean, of_labels = mean_and_variance(left, weights, scores.clusters)
@@ -286,11 +287,6 @@ class _Parts:
         width = 2 * z * math.sqrt(self.variance)
         room = width**2 / (16 * z**2) - self.of_judge
         return math.ceil(self.of_labels * self.n / room) if room > 0 and 0 < self.of_labels < math.inf else None
-
-
-def _trust(scores: LabelledScores, weights: FloatArray) -> float:
-    """How much of the judge to use: the slope of labels on judgements, less what the judge's own noise costs."""
-    return _slope(scores.labels, scores.judged, weights, share=len(scores.labels) / len(scores.rest))
 
 
 def _slope(labels: FloatArray, judged: FloatArray, weights: FloatArray, *, share: float) -> float:

@@ -80,8 +80,8 @@ def accuracy(pairs: Pairs, *, level: float = 0.95) -> MetricValue:
 def binary(pairs: Pairs, *, level: float = 0.95) -> dict[str, MetricValue]:
     """Accuracy, precision, recall and F1 of yes (1) and no (0), each None with a reason when undefined.
 
-    >>> found = binary(Pairs(np.array([1, 1, 0]), np.array([1, 0, 0]), 2))
-    >>> {name: round(value.value, 3) for name, value in found.items()}
+    >>> metrics = binary(Pairs(np.array([1, 1, 0]), np.array([1, 0, 0]), 2))
+    >>> {name: round(value.value, 3) for name, value in metrics.items()}
     {'accuracy': 0.667, 'precision': 1.0, 'recall': 0.5, 'f1_score': 0.667}
     """
     precision, recall, score = one_class(pairs, 1, level=level)

@@ -42,7 +42,10 @@ def correlation(
         return MetricValue(value=None, n=n, reason="one side has equal values only")
     keys = (second, first) if clusters is None else (second, first, clusters)
     order = np.lexsort(keys)
-    starts = np.arange(n) if clusters is None else _starts(clusters[order])
+    starts = np.arange(n)
+    if clusters is not None:
+        ordered = clusters[order]
+        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
     first, second = (first - first.min()) / np.ptp(first), (second - second.min()) / np.ptp(second)
     estimate, without = _ESTIMATES[name](first[order], second[order], starts)
     if len(starts) < LEAST:
@@ -50,10 +53,6 @@ def correlation(
         return MetricValue(value=estimate, n=n, interval=no_interval(reason, level=level, method=METHOD))
     left = LeftOut(estimate=estimate, without=without, clustered=len(starts) < n)
     return MetricValue(value=estimate, n=n, interval=fisher_interval(left, level=level))
-
-
-def _starts(clusters: npt.NDArray[np.integer]) -> IntArray:
-    return np.flatnonzero(np.concatenate(([True], clusters[1:] != clusters[:-1])))
 
 
 def _pearson(x: FloatArray, y: FloatArray, starts: IntArray) -> tuple[float, FloatArray]:

@@ -38,8 +38,8 @@ def errors_between(
     then lies within the upper bound of the MAE on either side. Where all errors point one way the bias reaches
     as far as the MAE, whose interval knows that rare errors are skewed. Without a range: bootstrap-t.
 
-    >>> found = errors_between([0.5, 1, 1, 0], [0.5, 1, 0.5, 0], rng=np.random.default_rng(1), bounds=(0, 1))
-    >>> found.bias.value, found.mae.value, found.rmse.value
+    >>> errors = errors_between([0.5, 1, 1, 0], [0.5, 1, 0.5, 0], rng=np.random.default_rng(1), bounds=(0, 1))
+    >>> errors.bias.value, errors.mae.value, errors.rmse.value
     (0.125, 0.125, 0.25)
     """
     errors = np.asarray(judge, dtype=np.float64) - np.asarray(truth, dtype=np.float64)

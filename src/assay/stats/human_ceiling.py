@@ -58,8 +58,8 @@ def human_ceiling(
     more people like these. No majority is taken, so that there are no ties to break.
 
     >>> people = Ratings.of([[1, 1, 1], [2, 2, 1], [1, 2, 2], [2, 2, 2]])
-    >>> found = human_ceiling(people, np.array([0, 1, 1, 1]), rng=np.random.default_rng(1))
-    >>> round(found.ceiling.value, 3), round(found.judge.value, 3), found.matched.value
+    >>> agreement = human_ceiling(people, np.array([0, 1, 1, 1]), rng=np.random.default_rng(1))
+    >>> round(agreement.ceiling.value, 3), round(agreement.judge.value, 3), agreement.matched.value
     (0.667, 0.833, 1.0)
     """
     alike = 1 - distances(people.values, weighting)

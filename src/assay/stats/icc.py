@@ -40,8 +40,8 @@ def intraclass(table: npt.ArrayLike, clusters: Clusters = None, *, level: float 
     single's by k r / (1 + (k - 1) r).
 
     >>> table = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-    >>> found = intraclass(table)
-    >>> round(found.single.value, 2), round(found.mean.value, 2)
+    >>> icc = intraclass(table)
+    >>> round(icc.single.value, 2), round(icc.mean.value, 2)
     (0.29, 0.62)
     """
     numbers = np.asarray(table, dtype=np.float64)

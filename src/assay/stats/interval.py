@@ -129,6 +129,7 @@ def score_interval(unit_sums: Units, level: float) -> Interval:
     size, c, method, error = _effective(used, level)
     share = used.total(0) / used.total(1)
     low, high = wilson(share * size, size, c=c)
+    # Rounding must not leave the estimate outside of its own interval.
     return Interval(
         low=min(float(low), share),
         high=max(float(high), share),
@@ -149,9 +150,11 @@ def _effective(used: Units, level: float) -> tuple[float, float, str, float]:
     if equal and bool(np.all((part == 0) | (part == whole))):
         return float(n), z_value(level), "wilson", math.sqrt(max(share * (1 - share), 0.0) / n)
     residual = part - share * whole
+    # Without any spread the effective size would be infinite; no more is known than that there are n units.
     if np.abs(residual).max() <= 1e-12 * whole.max():
         return float(n), z_value(level), "wilson_effective", 0.0
     variance = n / (n - 1) * float(used.counts @ residual**2) / used.total(1) ** 2
+    # t and not z, since the variance is itself an estimate from n units.
     return share * (1 - share) / variance, t_value(level, n - 1), "wilson_effective", math.sqrt(variance)
 
 
@@ -210,7 +213,7 @@ def mean(
         return MetricValue(value=None, n=0, reason="no sample has a value")
     unit_sums = units(array, np.ones_like(array), clusters=clusters, counts=counts)
     estimate = unit_sums.total(0) / unit_sums.total(1)
-    if bounds is None or not _inside(array, bounds):
+    if bounds is None or not (bounds[0] < bounds[1] and bounds[0] <= array.min() and array.max() <= bounds[1]):
         binary = bool(np.all((array == 0) | (array == 1)))
         bounds = (0.0, 1.0) if binary else None
     if bounds is None:
@@ -218,11 +221,6 @@ def mean(
     else:
         interval = _bounded(array, clusters, unit_sums, bounds, level)
     return MetricValue(value=estimate, n=unit_sums.rows, interval=_around(interval, estimate))
-
-
-def _inside(array: FloatArray, bounds: tuple[float, float]) -> bool:
-    low, high = bounds
-    return low < high and bool(low <= array.min() and array.max() <= high)
 
 
 def _bounded(

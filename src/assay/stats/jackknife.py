@@ -36,8 +36,8 @@ def fisher_interval(estimates: LeftOut, *, raters: int = 2, level: float = 0.95)
     z = log((1 + (k - 1) r) / (1 - r)) / 2, which is atanh(r) for k = 2 raters.
 
     >>> left = LeftOut(estimate=0.5, without=np.array([0.4, 0.5, 0.5, 0.6]))
-    >>> found = fisher_interval(left)
-    >>> round(found.low, 3), round(found.high, 3)
+    >>> interval = fisher_interval(left)
+    >>> round(interval.low, 3), round(interval.high, 3)
     (0.023, 0.791)
     """
     bottom = -1 / (raters - 1)

@@ -49,8 +49,8 @@ def cohens_kappa(
     raters stay on one option, and, weighted, where all options have one value.
 
     >>> truth, judge = (np.array([int(c) for c in text]) for text in ("0033440343", "0334430340"))
-    >>> found = cohens_kappa(Pairs(truth, judge, 5), [0, 0.1, 0.5, 0.9, 1], "quadratic", rng=np.random.default_rng(1))
-    >>> round(found.value, 4)
+    >>> kappa = cohens_kappa(Pairs(truth, judge, 5), [0, 0.1, 0.5, 0.9, 1], "quadratic", rng=np.random.default_rng(1))
+    >>> round(kappa.value, 4)
     0.5648
     """
     return bootstrapped(kappa_sums(pairs, values, weighting), rng=rng, level=level)

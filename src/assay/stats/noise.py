@@ -35,8 +35,8 @@ def noise_floor(
     luck between the means of two runs of the same model over the same items: z sqrt(2) times the floor.
     `bounds` is the declared range of the values, which bounds their variance.
 
-    >>> found = noise_floor([[0, 1], [1, 1], [1, 0], [0, 0]], rng=np.random.default_rng(1), bounds=(0, 1))
-    >>> round(found.floor.value, 4), round(found.difference.value, 4)
+    >>> noise = noise_floor([[0, 1], [1, 1], [1, 0], [0, 0]], rng=np.random.default_rng(1), bounds=(0, 1))
+    >>> round(noise.floor.value, 4), round(noise.difference.value, 4)
     (0.1768, 0.49)
     """
     numbers = np.asarray(table, dtype=np.float64)

@@ -89,8 +89,8 @@ def paired(
     gives a width to an interval where no item differs, keeps it inside the possible range, and where at least half of
     the items tie it guards the interval against rare extreme differences.
 
-    >>> found = paired([0, 0, 1, 1, 0], [1, 1, 1, 0, 1], rng=np.random.default_rng(1))
-    >>> found.difference.value, found.p, found.wins, found.losses
+    >>> comparison = paired([0, 0, 1, 1, 0], [1, 1, 1, 0, 1], rng=np.random.default_rng(1))
+    >>> comparison.difference.value, comparison.p, comparison.wins, comparison.losses
     (0.4, 0.625, 3, 1)
     """
     first, second = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
@@ -101,6 +101,7 @@ def paired(
         return _paired(nothing, None, None, "none", (wins, n, losses), 0.0)
     binary = bool(np.isin(first, (0, 1)).all() and np.isin(second, (0, 1)).all())
     unit_sums = units(gap, np.ones_like(gap), gap**2, clusters=clusters)
+    # Equivalence is two one-sided tests at 1 - level each, which is an interval of 2 * level - 1.
     wide, narrow = (level, round(2 * level - 1, 12))
     if binary and _of_one_mind(unit_sums):
         won, lost = (int(unit_sums.counts[unit_sums.column(0) * side > 0].sum()) for side in (1, -1))
@@ -161,8 +162,8 @@ def mcnemar(wins: int, losses: int) -> float:
 def tango_interval(wins: int, losses: int, n: int, *, level: float = 0.95) -> Interval:
     """Tango's score interval of (wins - losses) / n; it has a width also where nothing flipped.
 
-    >>> found = tango_interval(0, 0, 96)
-    >>> round(found.low, 4), round(found.high, 4)
+    >>> interval = tango_interval(0, 0, 96)
+    >>> round(interval.low, 4), round(interval.high, 4)
     (-0.0385, 0.0385)
     """
     z = z_value(level)
@@ -298,11 +299,14 @@ def _flipped(unit_sums: Units, spread: _Spread, rng: np.random.Generator) -> tup
     moved = sums != 0
     sizes, counts = np.abs(sums[moved]), unit_sums.counts[moved]
     draws = max(LEAST_DRAWS, min(DRAWS, MOST_SIGNS // max(len(sizes), 1)))
+    # A sum of the same floats in another order differs in its last digits, and still reaches as far.
     reach = abs(unit_sums.total(0)) - 1e-9 * float(counts @ sizes)
     beyond = int((np.abs(_signed_sums(sizes, counts, draws, rng)) >= reach).sum())
+    # The signs that were seen are one of the patterns: without the 1 a p-value could be 0.
     p = (1 + beyond) / (1 + draws)
     if beyond >= LEAST_BEYOND:
         return p, "sign_flip"
+    # The power of 2 would underflow to 0 beyond about 1,070 clusters.
     least = 2.0 ** (1 - min(int(counts.sum()), 1_000))
     return max(min(p, spread.chance()), least), "t"
 

@@ -57,8 +57,8 @@ def pairwise_kappas(
 ) -> tuple[PairValue, ...]:
     """Cohen's kappa of every two raters, on the items that both rated; without `rng` the values have no interval.
 
-    >>> found = pairwise_kappas(Ratings.of([[1, 1, 2], [2, 2, 1], [1, 1, 1]]), rng=np.random.default_rng(1))
-    >>> [(pair.first, pair.second, round(pair.value.value, 2)) for pair in found]
+    >>> pairs = pairwise_kappas(Ratings.of([[1, 1, 2], [2, 2, 1], [1, 1, 1]]), rng=np.random.default_rng(1))
+    >>> [(pair.first, pair.second, round(pair.value.value, 2)) for pair in pairs]
     [(0, 1, 1.0), (0, 2, -0.5), (1, 2, -0.5)]
     """
     if rng is None:
@@ -108,8 +108,8 @@ def _plain_kappas(ratings: Ratings, weighting: Weighting, level: float) -> tuple
 def leave_one_out(ratings: Ratings, number: Callable[[Ratings], MetricValue]) -> tuple[MetricValue, ...]:
     """A number of the panel without each of its judges in turn: agreement that rises without one names it.
 
-    >>> found = leave_one_out(Ratings.of([[1, 1, 2], [2, 2, 1]]), panel_agreement)
-    >>> [value.value for value in found]
+    >>> values = leave_one_out(Ratings.of([[1, 1, 2], [2, 2, 1]]), panel_agreement)
+    >>> [value.value for value in values]
     [0.0, 0.0, 1.0]
     """
     return tuple(number(ratings.without(rater)) for rater in range(ratings.raters))
@@ -219,8 +219,8 @@ def redundant_criteria(
 ) -> tuple[PairValue, ...]:
     """Two criteria, one a column, whose correlation is beyond the threshold, either way: the strongest first.
 
-    >>> found = redundant_criteria([[1, 2, 9], [2, 3, 1], [3, 5, 8], [4, 9, 2]])
-    >>> [(pair.first, pair.second) for pair in found]
+    >>> pairs = redundant_criteria([[1, 2, 9], [2, 3, 1], [3, 5, 8], [4, 9, 2]])
+    >>> [(pair.first, pair.second) for pair in pairs]
     [(0, 1)]
     """
     numbers = np.asarray(table, dtype=np.float64)

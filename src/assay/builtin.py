@@ -44,7 +44,7 @@ def add_plugins(kinds: Registry) -> None:
         try:
             plugin = point.load()
             code = None if point.dist is None else installed_digest(point.dist)
-            _take(kinds, plugin, code or source_digest(sys.modules[point.module]))
+            _add_marked(kinds, plugin, code or source_digest(sys.modules[point.module]))
         except (Exception, SystemExit) as error:
             raise SpecError(
                 f'the plug-in "{point.name}" ({point.value}) could not be loaded: {_cause(error)}'
@@ -52,7 +52,7 @@ def add_plugins(kinds: Registry) -> None:
     for name in filter(None, os.environ.get(NAMED, "").split(",")):
         try:
             module = _imported(name)
-            _take(kinds, module, source_digest(module))
+            _add_marked(kinds, module, source_digest(module))
         except (Exception, SystemExit) as error:
             raise SpecError(f'the plug-in "{name}" could not be loaded: {_cause(error)}') from error
 
@@ -70,7 +70,7 @@ def _imported(name: str) -> ModuleType:
     return import_module(name)
 
 
-def _take(kinds: Registry, plugin: Any, code: str) -> None:
+def _add_marked(kinds: Registry, plugin: Any, code: str) -> None:
     """Add what a plug-in offers, and note the digest of its code with every kind that it adds."""
     before = [set(table) for table in kinds.tables]
     _add(kinds, plugin)

@@ -82,7 +82,7 @@ def read_labels(path: Path, series: Series) -> dict[str | None, HumanLabels]:
     refused = Refused(path)
     for number, row in enumerate(read_table(path, ("sample_id", "label")), start=1):
         try:
-            _take(by_criterion, row, series)
+            _add_label(by_criterion, row, series)
         except ValueError as wrong:
             refused.add(number, str(wrong))
     refused.check()
@@ -102,8 +102,8 @@ def refuse_other_answers(store: Store, record: RunRecord, path: Path) -> None:
         row = rows.get(entry.sample_id) or rows.get(str(harmless(entry.sample_id)))
         if row is None or entry.trial:
             continue
-        cells = _shown(entry)
-        if any(_told(row[name]) != _told(cells.get(name)) for name in columns if name in row):
+        cells = _sheet_cells(entry)
+        if any(_comparable(row[name]) != _comparable(cells.get(name)) for name in columns if name in row):
             other.append(entry.sample_id)
     if other:
         raise SpecError(
@@ -113,26 +113,26 @@ def refuse_other_answers(store: Store, record: RunRecord, path: Path) -> None:
         )
 
 
-def _shown(entry: Sample) -> dict[str, Any]:
+def _sheet_cells(entry: Sample) -> dict[str, Any]:
     """What the sheet of suggestions shows of a sample."""
     return {"output": entry.output, **{f"{SHOWN}{name}": value for name, value in entry.sample.items()}}
 
 
-def _told(cell: Any) -> str | float:
+def _comparable(cell: Any) -> str | float:
     """A cell as it is compared: spreadsheets write numbers, line ends and formula signs in their own way."""
     text = " ".join(_text(cell).removeprefix("'").split())
     number = number_in(text)
     return text if number is None else number
 
 
-def _take(by_criterion: dict[str | None, HumanLabels], row: Mapping[str, Any], series: Series) -> None:
+def _add_label(by_criterion: dict[str | None, HumanLabels], row: Mapping[str, Any], series: Series) -> None:
     criterion = _text(row.get("criterion")) or None
     if criterion is not None and criterion not in series.criteria:
         criteria = listing(series.criteria)
         raise ValueError(
             f'no criterion is called "{criterion}"{_hint(criterion, series.criteria)}; there is {criteria}'
         )
-    sample_id = _known_id(_text(row["sample_id"]), series)
+    sample_id = _sample_id(_text(row["sample_id"]), series)
     labels = by_criterion.setdefault(criterion, HumanLabels())
     chance = _text(row.get(CHANCE))
     if chance:
@@ -159,7 +159,7 @@ def _hint(name: str, names: Mapping[str, Any]) -> str:
     return f'; did you mean "{closest}"?' if closest else ""
 
 
-def _known_id(sample_id: str, series: Series) -> str:
+def _sample_id(sample_id: str, series: Series) -> str:
     for name in (sample_id, sample_id.removeprefix("'")):
         if name in series.values or name in series.failed:
             return name
@@ -313,7 +313,7 @@ def write_suggestions(path: Path, suggestions: Sequence[Suggestion], *, force: b
     if path.exists() and not force:
         raise SpecError(f"{path} is there already: --force replaces it, and the labels in it")
     all_cells = [
-        {name: cell for name, cell in _shown(suggestion.entry).items() if name != f"{SHOWN}sample_id"}
+        {name: cell for name, cell in _sheet_cells(suggestion.entry).items() if name != f"{SHOWN}sample_id"}
         for suggestion in suggestions
     ]
     columns = list(dict.fromkeys(name for cells in all_cells for name in cells))

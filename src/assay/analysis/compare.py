@@ -74,7 +74,7 @@ def compare_runs(store: Store, records: Sequence[RunRecord], options: CompareOpt
     pairs = list(combinations(lettered, 2)) if options.all_pairs else [(lettered[0], other) for other in lettered[1:]]
     matching = tuple(_match(store, first, other) for first, other in pairs)
     every = [
-        _one(first, other, address, match, options)
+        _compare_metric(first, other, address, match, options)
         for ((_, first), (_, other)), match in zip(pairs, matching, strict=True)
         for address in measures[0]
     ]
@@ -267,7 +267,7 @@ class _PairedMetric:
     numbers: tuple[MetricValue, MetricValue]
 
 
-def _one(
+def _compare_metric(
     first: RunSeries, other: RunSeries, address: str, matching: Matching, options: CompareOptions
 ) -> _PairedMetric:
     before, after = first.series[address], other.series[address]
@@ -280,7 +280,7 @@ def _one(
         letter=matching.letter,
         against=matching.against,
         address=address,
-        values=(_each(before, ids), _each(after, ids)),
+        values=(_sample_values(before, ids), _sample_values(after, ids)),
         paired=difference,
         groups={
             label: differ.of([sample_id for sample_id in ids if before.groups.get(sample_id) == label], label)
@@ -323,7 +323,7 @@ def _counts(run: RunSeries, series: Series, matched: Sequence[str], *, filled: b
     )
 
 
-def _each(series: Series, ids: Sequence[str]) -> dict[str, float]:
+def _sample_values(series: Series, ids: Sequence[str]) -> dict[str, float]:
     """The number of each sample: the mean of its rows, where it has several."""
     if series.measure.sums is not None:
         numbers = {sample_id: series.measure.sums.shown(series.values[sample_id]) for sample_id in ids}
@@ -343,8 +343,8 @@ class _Differ:
     def whole(self, ids: Sequence[str]) -> tuple[Paired, tuple[MetricValue, MetricValue]]:
         """The difference over these samples, and the number of either run over them."""
         if self.before.measure.sums is not None and ids:
-            paired = self.sums(ids)
-            return paired.difference, (paired.before, paired.after)
+            number_pair = self.sums(ids)
+            return number_pair.difference, (number_pair.before, number_pair.after)
         return self.of(ids), (self.mean(self.before, ids), self.mean(self.after, ids))
 
     def sums(self, ids: Sequence[str], part: str = "") -> PairedSums:
@@ -362,15 +362,15 @@ class _Differ:
         """The difference over these samples; samples of several rows count for all of them."""
         if self.before.measure.sums is not None and ids:
             return self.sums(ids, part).difference
-        sides = [_each(side, ids) for side in (self.before, self.after)]
+        sides = [_sample_values(side, ids) for side in (self.before, self.after)]
         if not self.before.sizes or len(ids) < 2:
             return self.values(sides[0], sides[1], ids, part)
         sums = _array(self.before.values, ids), _array(self.after.values, ids)
         sizes = _array(self.before.sizes, ids), _array(self.after.sizes, ids)
         gap = gaps(sums, sizes)
-        paired = self.values(dict.fromkeys(ids, 0.0), dict(zip(ids, gap.tolist(), strict=True)), ids, part)
+        difference = self.values(dict.fromkeys(ids, 0.0), dict(zip(ids, gap.tolist(), strict=True)), ids, part)
         wins, losses = (sum((sides[1][e] - sides[0][e]) * way > 0 for e in ids) for way in (1, -1))
-        return replace(paired, wins=wins, losses=losses, ties=len(ids) - wins - losses)
+        return replace(difference, wins=wins, losses=losses, ties=len(ids) - wins - losses)
 
     def values(self, before: Mapping[str, float], after: Mapping[str, float], ids: Sequence[str], part: str) -> Paired:
         """The difference of two columns over the samples that both have."""
@@ -429,8 +429,8 @@ _OPPOSITE: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
 
 
 def _compared(result: _PairedMetric, p: float | None, options: CompareOptions, lower: bool) -> Compared:
-    paired, (before, after) = result.paired, result.values
-    decision, without_margin = verdict(paired, p, margin=options.margin), verdict(paired, p)
+    difference, (before, after) = result.paired, result.values
+    decision, without_margin = verdict(difference, p, margin=options.margin), verdict(difference, p)
     numbers = [*before.values(), *after.values()]
     return Compared(
         letter=result.letter,
@@ -438,11 +438,11 @@ def _compared(result: _PairedMetric, p: float | None, options: CompareOptions, l
         address=result.address,
         before=result.numbers[0],
         after=result.numbers[1],
-        found=paired,
+        found=difference,
         p_adjusted=p,
         verdict=_OPPOSITE.get(decision, decision) if lower else decision,
         apart=_OPPOSITE.get(without_margin, without_margin) if lower else without_margin,
-        n_to_decide=_to_decide(paired, decision, options),
+        n_to_decide=_to_decide(difference, decision, options),
         flips=tuple(
             Flip(sample_id=e, before=before[e], after=after[e]) for e in before if e in after and before[e] != after[e]
         ),
@@ -457,24 +457,24 @@ def _compared(result: _PairedMetric, p: float | None, options: CompareOptions, l
     )
 
 
-def _parts(paired: Mapping[str, Paired]) -> tuple[Part, ...]:
-    adjusted = benjamini_hochberg([part.p for part in paired.values()])
+def _parts(by_part: Mapping[str, Paired]) -> tuple[Part, ...]:
+    adjusted = benjamini_hochberg([part.p for part in by_part.values()])
     return tuple(
-        Part(name=name, found=part, p_adjusted=p) for (name, part), p in zip(paired.items(), adjusted, strict=True)
+        Part(name=name, found=part, p_adjusted=p) for (name, part), p in zip(by_part.items(), adjusted, strict=True)
     )
 
 
-def _to_decide(paired: Paired, decision: Verdict, options: CompareOptions) -> int | None:
+def _to_decide(difference: Paired, decision: Verdict, options: CompareOptions) -> int | None:
     """How many samples would settle what is open: a difference as large as the one seen, or as the margin."""
-    value = paired.difference.value
+    value = difference.difference.value
     if value is None or decision not in ("undecided", "no clear difference"):
         return None
-    if options.margin is not None and not paired.share_squared:
+    if options.margin is not None and not difference.share_squared:
         z = z_value(2 * options.level - 1) ** 2
         needed = int(np.ceil(z * (1 - options.margin) / options.margin)) if options.margin else None
     else:
         # An interval that lies outside the margin leaves only the difference itself to be shown.
         margin = options.margin
-        size = value if margin is None or lies_outside(paired.narrow, margin) else margin
-        needed = items_to_decide(paired.share_squared, size, level=options.level)
-    return needed if needed is not None and needed > paired.n else None
+        size = value if margin is None or lies_outside(difference.narrow, margin) else margin
+        needed = items_to_decide(difference.share_squared, size, level=options.level)
+    return needed if needed is not None and needed > difference.n else None

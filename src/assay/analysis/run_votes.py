@@ -105,13 +105,13 @@ def _read_entry(entry: Sample, key: str, prefix: str, ballots: dict[str, Ballot]
 
 def _score_values(entries: Sequence[Sample], keys: Sequence[str]) -> dict[str, Values]:
     """How far the panel's and each judge's scores lie from the score of the truth; the panel's also unsnapped."""
-    errors = {judge: score_errors(rows, judge) for judge, rows in _beside_truth(entries, keys, _said).items()}
-    for judge, rows in _beside_truth(entries, keys, _unsnapped).items():
+    errors = {judge: score_errors(rows, judge) for judge, rows in _pairs_by_rater(entries, keys, _score_pairs).items()}
+    for judge, rows in _pairs_by_rater(entries, keys, _unsnapped_pair).items():
         errors[judge]["rmse_continuous"] = score_errors(rows, f"{judge}/continuous")["rmse"]
     return dict(errors)
 
 
-def _said(score: Score) -> dict[str, tuple[Any, Any]]:
+def _score_pairs(score: Score) -> dict[str, tuple[Any, Any]]:
     """The score of the panel and of every judge, each with the score of the truth by the same rule."""
     truth = score.values.get("truth_score")
     by_judge = dict(score.metadata.get("judge_scores") or {})
@@ -120,12 +120,12 @@ def _said(score: Score) -> dict[str, tuple[Any, Any]]:
     return {PANEL: (score.values.get("score"), truth), **judges}
 
 
-def _unsnapped(score: Score) -> dict[str, tuple[Any, Any]]:
+def _unsnapped_pair(score: Score) -> dict[str, tuple[Any, Any]]:
     number = score.metadata.get("continuous_score", score.values.get("score"))
     return {PANEL: (number, score.values.get("truth_score"))}
 
 
-def _beside_truth(
+def _pairs_by_rater(
     entries: Sequence[Sample], keys: Sequence[str], totals_of: Callable[[Score], Mapping[str, tuple[Any, Any]]]
 ) -> dict[str, list[tuple[str, float, float]]]:
     """Item, score and score of the truth, by the name of who gave the score."""

@@ -31,7 +31,7 @@ ONLY = "label"
 SOMEBODY = "truth"
 """The name of an annotator in a table that names none."""
 
-Said = dict[str, str | None]
+LabelsByRow = dict[str, str | None]
 """What one rater said, by row; None is an abstention."""
 
 
@@ -45,10 +45,10 @@ class Ballot:
 
     name: str
     rows: dict[str, str] = field(default_factory=dict)
-    judges: dict[str, Said] = field(default_factory=dict)
-    panel: Said = field(default_factory=dict)
-    truth: Said = field(default_factory=dict)
-    people: dict[str, Said] = field(default_factory=dict)
+    judges: dict[str, LabelsByRow] = field(default_factory=dict)
+    panel: LabelsByRow = field(default_factory=dict)
+    truth: LabelsByRow = field(default_factory=dict)
+    people: dict[str, LabelsByRow] = field(default_factory=dict)
     values: dict[str, float] = field(default_factory=dict)
     abstaining: set[str] = field(default_factory=set)
     binary: bool = False
@@ -63,7 +63,7 @@ class Ballot:
         # Votes are many and labels few: each label is looked up once.
         code_of: dict[str | None, int] = {}
 
-        def coded(labels: Said) -> IntArray:
+        def coded(labels: LabelsByRow) -> IntArray:
             codes = np.full(len(places), ABSENT, dtype=np.int64)
             for row, label in labels.items():
                 if label not in code_of:
@@ -171,7 +171,7 @@ class _Wrong(ValueError):
         self.suggestion = suggestion
 
 
-def _each(path: Path, columns: Sequence[str], take: Callable[[Mapping[str, Any]], None]) -> None:
+def _take_rows(path: Path, columns: Sequence[str], take: Callable[[Mapping[str, Any]], None]) -> None:
     """Take every row of a table; a SpecError with all that is wrong with them, each at its line."""
     refused = Refused(path)
     for number, row in enumerate(read_table(path, columns), start=1):
@@ -188,7 +188,7 @@ def ballots_from_table(path: Path, truth: str | None = None) -> list[Ballot]:
     refused = Refused(path)
     # Votes are many, names few: each name is stripped, and each ballot looked up, once.
     items: dict[str, str] = {}
-    ballots: dict[tuple[str, str], tuple[Ballot, Said]] = {}
+    ballots: dict[tuple[str, str], tuple[Ballot, LabelsByRow]] = {}
     for number, (raw_item, raw_judge, label, criterion) in enumerate(
         read_texts(path, ("item", "judge", "label"), ("criterion",)), start=1
     ):
@@ -244,7 +244,7 @@ def add_labels(ballots: Sequence[Ballot], path: Path, *, failed: Collection[str]
                 raise _Wrong(f"the label of item {item} comes twice")
             labels[ballot_row] = _text(row["label"])
 
-    _each(path, ("sample_id", "label"), take)
+    _take_rows(path, ("sample_id", "label"), take)
     if not any(labels for ballot in ballots for labels in ballot.people.values()):
         raise SpecError(f"{path} has no label of an item that was judged")
     return [f"{len(unused):,} labelled items have no vote: {listing(unused)}"] if unused else []

@@ -21,7 +21,6 @@ from assay.results.run import RunReport
 from assay.runner.progress import Listener, Progress, silent
 from assay.runner.session import arun_task, run_task
 from assay.spec import arguments
-from assay.spec.definitions import Definitions
 from assay.spec.environment import environment_of
 from assay.spec.generator import GeneratedDataset
 from assay.spec.nearest import listing, nearest
@@ -142,7 +141,12 @@ def _generated_dataset(path: Path, key: str | None, kinds: Registry) -> Generate
 
     if is_evaluation(path):
         run = load_run(path, strict=True)
-        keys = _generated_keys(run.definitions)
+        definitions = {name: run.definitions.find("dataset", name) for name in run.definitions.keys("dataset")}
+        keys = [
+            name
+            for name, definition in definitions.items()
+            if definition is not None and "generator_specification" in definition.data
+        ]
         name = key if key is not None else keys[0] if len(keys) == 1 else None
         document = run.definitions.find("dataset", name) if name is not None else None
         if document is None:
@@ -155,16 +159,6 @@ def _generated_dataset(path: Path, key: str | None, kinds: Registry) -> Generate
     if not isinstance(dataset, GeneratedDataset):
         raise SpecError(f'the dataset "{dataset.key}" is not generated: it has a source of its own')
     return dataset
-
-
-def _generated_keys(definitions: Definitions) -> list[str]:
-    """The keys of the datasets that a generator makes."""
-    documents = {key: definitions.find("dataset", key) for key in definitions.keys("dataset")}
-    return [
-        key
-        for key, document in documents.items()
-        if document is not None and "generator_specification" in document.data
-    ]
 
 
 def is_evaluation(path: Path) -> bool:

@@ -61,7 +61,7 @@ def _verdict(policy: Policy, rule: Rule, evaluation: str, reports: Reports, chec
     values = list(_in_scope(rule, evaluation, reports))
     passed, reason = _judged(rule, values, checker)
     if not values:
-        reason += _meant(rule.definition.metric, reports)
+        reason += _suggestion(rule.definition.metric, reports)
     counts = [value.report.counts()[value.address] for value in values]
     invalid = [count.invalid for count in counts if count.invalid is not None]
     return PolicyVerdict(
@@ -101,7 +101,7 @@ def _judged(rule: Rule, values: Sequence[_Value], checker: RuleChecker) -> tuple
     return True, f"{address}: {reason}" if len(judged) == 1 else f"all {len(judged)} values hold"
 
 
-def _meant(metric: str, reports: Reports) -> str:
+def _suggestion(metric: str, reports: Reports) -> str:
     """The name that was probably meant, of those that the results have."""
     names = {address.split("/", 2)[2] for report in reports.values() for address, _ in addressed(report.scorers)}
     closest = nearest(metric, sorted(names))

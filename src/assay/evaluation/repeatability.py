@@ -27,7 +27,7 @@ def repeatability(store: Store, reports: Sequence[RunReport]) -> Repeatability:
     return Repeatability(
         runs=tuple(report.run for report in reports),
         values={address: spread(numbers) for address, numbers in values.items()},
-        agreement={key: _alike(store, numbers, slot) for key, slot in slots.items()},
+        agreement={key: _share_alike(store, numbers, slot) for key, slot in slots.items()},
     )
 
 
@@ -48,7 +48,7 @@ def spread(values: Sequence[float]) -> Spread:
     )
 
 
-def _alike(store: Store, numbers: Sequence[int], slot: int) -> MetricValue:
+def _share_alike(store: Store, numbers: Sequence[int], slot: int) -> MetricValue:
     """The share of the samples scored in every run that got the same values each time."""
     first, *others = (_digests(store, number, slot) for number in numbers)
     common = [position for position in first if all(position in other for other in others)]

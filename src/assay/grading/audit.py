@@ -118,7 +118,7 @@ class Audit:
             grader = CriterionGrader(judges=judges, planned=self._options.planned)
             if scorer is not None:
                 grader = grader.changed(**{name: getattr(scorer, name) for name in _FROM_SCORER})
-            self._parts = self._made(grader)
+            self._parts = self._graded_parts(grader)
         self._judges = [judge.id for judge in grader.judges]
 
     def plan(self) -> AuditPlan:
@@ -148,7 +148,7 @@ class Audit:
         costs = [result.cost_usd for result in results.values()]
         partial = any(result.status == "partial" for result in results.values())
         judges = {judge: self._probes(judge, reports) for judge in self._judges}
-        warnings = dict.fromkeys(note for result in results.values() for note in result.warnings)
+        warning_texts = dict.fromkeys(note for result in results.values() for note in result.warnings)
         lost = [f"{name}: {note}" for name, result in results.items() for note in _lost(result)]
         return AuditResult(
             target=self._target,
@@ -157,15 +157,15 @@ class Audit:
             plan=plan,
             runs={name: result.run for name, result in results.items()},
             cost_usd=None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0)),
-            status="partial" if partial else "failed" if (warnings or lost) and no_effect(judges) else "completed",
+            status="partial" if partial else "failed" if (warning_texts or lost) and no_effect(judges) else "completed",
             notes=(
-                *warnings,
+                *warning_texts,
                 *lost,
                 *(["the spending limit was reached: these are the texts asked so far"] if partial else []),
             ),
         )
 
-    def _made(self, grader: CriterionGrader) -> dict[str, _Part]:
+    def _graded_parts(self, grader: CriterionGrader) -> dict[str, _Part]:
         """The runs that the probes need; the texts as they are serve three of them."""
         probes, everything = self._options.probes, range(len(self._dataset))
         parts: dict[str, _Part] = {}

@@ -66,13 +66,15 @@ def compare(
     graded: list[_Graded] = []
     n_errored = 0
     for item_result in result.item_results:
-        item = _same_item(dataset, item_result.item_idx, item_result.item)
-        rubric = dataset.get_item_rubric(item_result.item_idx)
+        index = item_result.item_idx
+        if index >= len(dataset) or dataset[index].submission != item_result.item.submission:
+            raise SpecError(f"item {index} of the dataset is not the one that was graded")
+        item, rubric = dataset[index], dataset.get_item_rubric(index)
         has_truth = item.ground_truth is not None or bool(item.annotators)
         if item_result.graded is not None and has_truth:
-            graded.append(_Graded(str(item_result.item_idx), item, item_result.graded))
+            graded.append(_Graded(str(index), item, item_result.graded))
         n_errored += has_truth and (item_result.graded is None or item_result.graded.error is not None)
-        _read(tables, str(item_result.item_idx), item, rubric, item_result.graded)
+        _read(tables, str(index), item, rubric, item_result.graded)
     if not any(item.ground_truth is not None or item.annotators for item in dataset):
         raise SpecError("no item of the dataset has a ground truth")
     if not graded:
@@ -97,12 +99,6 @@ def compare(
         n_errored=n_errored,
         own_rubrics=any(item.rubric is not None and item.rubric != dataset.rubric for item in dataset),
     )
-
-
-def _same_item(dataset: RubricDataset, index: int, graded: DataItem) -> DataItem:
-    if index >= len(dataset) or dataset[index].submission != graded.submission:
-        raise SpecError(f"item {index} of the dataset is not the one that was graded")
-    return dataset[index]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +152,7 @@ def _read(
         table = tables.get(content)
         if table is None:
             criterion = rubric.criteria[place]
-            ballot = Ballot(_free(rubric.names[place], tables))
+            ballot = Ballot(_free_name(rubric.names[place], tables))
             table = tables[content] = _Table(ballot, Scale.of(criterion), criterion, place)
         table.ballot.rows[row] = row
         _add_report(table, row, criterion_report)
@@ -166,7 +162,7 @@ def _read(
             table.ballot.people.setdefault(person, {})[row] = _label(rubric.criteria[place], truths[place])
 
 
-def _free(name: str, tables: Mapping[Content, _Table]) -> str:
+def _free_name(name: str, tables: Mapping[Content, _Table]) -> str:
     """A name that no other criterion has; items with rubrics of their own may use one twice."""
     taken = {table.ballot.name for table in tables.values()}
     suffix = 1
@@ -179,14 +175,14 @@ def _free(name: str, tables: Mapping[Content, _Table]) -> str:
 
 def _add_report(table: _Table, row: str, criterion_report: EnsembleCriterionReport) -> None:
     if criterion_report.error is None:
-        table.ballot.panel[row] = _said(criterion_report.criterion, criterion_report.verdict)
+        table.ballot.panel[row] = _label_of(criterion_report.criterion, criterion_report.verdict)
         number = value_of(criterion_report.criterion, criterion_report.verdict, "continuous")
         if number is not None:
             table.ballot.numbers[row] = number
     table.ballot.hear_all(row, map(vote_record, criterion_report.votes))
 
 
-def _said(criterion: Criterion, verdict: Verdict) -> str | None:
+def _label_of(criterion: Criterion, verdict: Verdict) -> str | None:
     if is_abstention(verdict):
         return None
     if isinstance(verdict, CriterionVerdict):

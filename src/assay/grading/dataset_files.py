@@ -245,7 +245,7 @@ class _ItemReader:
         if not isinstance(submission, str):
             problem = f"submission: expected text, got {described(submission)}" if "submission" in row else ""
             checker.report(problem or 'missing field "submission" in the item', steps)
-        item_rubric = self._own(row, steps)
+        item_rubric = self._item_rubric(row, steps)
         rubric = item_rubric or self._rubric
         truth = self._truth(row.get("ground_truth"), rubric, steps)
         reasons_field = "reasons" if "reasons" in row else "ground_truth_reasons"
@@ -273,7 +273,7 @@ class _ItemReader:
                 closest = nearest(str(name), _FIELDS)
                 self._checker.report(f'unknown field "{name}" in the item', (*steps, name), closest)
 
-    def _own(self, row: Mapping[str, Any], steps: Steps) -> Rubric | None:
+    def _item_rubric(self, row: Mapping[str, Any], steps: Steps) -> Rubric | None:
         content = row.get("rubric")
         if content is None:
             return None

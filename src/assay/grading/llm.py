@@ -81,7 +81,7 @@ class LLMClient:
     ) -> GenerateResult:
         path = self._path(request, config)
         if cached:
-            cached_reply = self._kept(path)
+            cached_reply = self._cached_reply(path)
             if cached_reply is not None:
                 self._hits += 1
                 usage = TokenUsage(**cached_reply["usage"])
@@ -126,7 +126,7 @@ class LLMClient:
         )
         return self._folder / f"{hashlib.sha256(content.encode()).hexdigest()}.json"
 
-    def _kept(self, path: Path) -> dict[str, Any] | None:
+    def _cached_reply(self, path: Path) -> dict[str, Any] | None:
         """A reply that was kept and has not expired; a file that cannot be read is as if it were not there."""
         try:
             if self.config.cache_ttl is not None and time.time() - path.stat().st_mtime > self.config.cache_ttl:

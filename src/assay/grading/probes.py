@@ -87,7 +87,7 @@ def position_probe(reports: Reports, judge: str, threshold: float, *, level: flo
     for item, criterion_report in _criteria(reports):
         votes = {
             vote.reversed_order: vote
-            for vote in _own(criterion_report, judge)
+            for vote in _votes_of(criterion_report, judge)
             if isinstance(vote, MultiChoiceJudgeVote)
         }
         forth, back = (votes[side].judgment if side in votes else None for side in (False, True))
@@ -107,7 +107,7 @@ def noise_probe(reports: Reports, judge: str, threshold: float, config: PanelCon
     rows: list[tuple[int, bool]] = []
     left_out = 0
     for item, criterion_report in _criteria(reports):
-        answers = {vote.repeat: _answer(vote) for vote in _own(criterion_report, judge) if not vote.is_error}
+        answers = {vote.repeat: _answer(vote) for vote in _votes_of(criterion_report, judge) if not vote.is_error}
         if 0 in answers and 1 in answers:
             rows.append((item, answers[0] != answers[1]))
         else:
@@ -162,7 +162,7 @@ def _criteria(reports: Reports) -> Iterator[tuple[int, EnsembleCriterionReport]]
             yield item, criterion_report
 
 
-def _own(criterion_report: EnsembleCriterionReport, judge: str) -> list[Vote]:
+def _votes_of(criterion_report: EnsembleCriterionReport, judge: str) -> list[Vote]:
     return [vote for vote in criterion_report.votes if vote.judge_id == judge]
 
 
@@ -173,7 +173,7 @@ def _answer(vote: Vote) -> object:
 def _score(report: EnsembleEvaluationReport, judge: str, config: PanelConfig, repeat: int = 0) -> float | None:
     """What one judge alone, asked for the nth time, would give; None where a vote failed or nothing was assessed."""
     judge_votes = [
-        [vote for vote in _own(criterion_report, judge) if vote.repeat == repeat]
+        [vote for vote in _votes_of(criterion_report, judge) if vote.repeat == repeat]
         for criterion_report in report.criteria
     ]
     if any(not votes or any(vote.is_error for vote in votes) for votes in judge_votes):

@@ -52,7 +52,11 @@ def read_deepeval(path: Path) -> Imported:
 
 def _sample(case: Mapping[str, Any], sample_id: str) -> ImportedSample:
     output = case.get("actualOutput")
-    turns = tuple(_turns(case.get("turns")))
+    turns: tuple[Item, ...] = tuple(
+        {"type": "message", "role": str(turn["role"]), "content": str(turn.get("content") or "")}
+        for turn in dicts(case.get("turns"))
+        if "role" in turn
+    )
     if output is None and turns:
         output = next((turn["content"] for turn in reversed(turns) if turn["role"] == "assistant"), None)
     outcomes: dict[str, Outcome] = {}
@@ -68,12 +72,6 @@ def _sample(case: Mapping[str, Any], sample_id: str) -> ImportedSample:
         trace=turns,
         outcomes=outcomes,
     )
-
-
-def _turns(turns: Any) -> Iterator[Item]:
-    for turn in dicts(turns):
-        if "role" in turn:
-            yield {"type": "message", "role": str(turn["role"]), "content": str(turn.get("content") or "")}
 
 
 def _outcome(key: str, metric: Mapping[str, Any]) -> Outcome:

@@ -123,7 +123,7 @@ def _scorer(entry: dict[str, Any], imported: Imported) -> LoadedScorer:
                 numbers.setdefault(name, []).append(float(value))
     panel = _has_votes(imported, entry["key"])
     shares = {name: (0.0, 1.0) for name, values in numbers.items() if _is_share(name, values, panel=panel)}
-    kind = JudgeScorerKind(settings=ImportedScorer, score=_nothing, ranges=shares)
+    kind = JudgeScorerKind(settings=ImportedScorer, score=_score_nothing, ranges=shares)
     metrics = []
     for place, metric in enumerate(entry["metrics"]):
         of_kind = metric_kinds[metric["type"]]
@@ -141,7 +141,7 @@ def _is_share(name: str, numbers: Sequence[float], *, panel: bool) -> bool:
     return set(numbers) <= {0.0, 1.0}
 
 
-async def _nothing(settings: ImportedScorer, rows: Rows, ask: Ask) -> Outcome:
+async def _score_nothing(settings: ImportedScorer, rows: Rows, ask: Ask) -> Outcome:
     """An imported scorer scores nothing: its judges were asked by another tool."""
     return NO_SCORE
 

@@ -66,7 +66,7 @@ def decide(criterion: Criterion, votes: Sequence[Vote], strategy: str | None = N
     check_strategy(name, criterion.kind)
     judged = _judged(criterion, votes)
     if not judged or len(judged) < min_votes:
-        return Decision(verdict=_nobody(criterion, votes))
+        return Decision(verdict=_without_votes(criterion, votes))
     ballots = [judge_ballots[0] for judge_ballots in judged] if name in FIRST_ORDER else _shared(judged)
     if criterion.is_binary:
         return _BINARY[name](criterion, ballots)
@@ -159,7 +159,7 @@ def order_sensitive(criterion: Criterion, votes: Sequence[Vote]) -> bool:
     return False
 
 
-def _nobody(criterion: Criterion, votes: Sequence[Vote]) -> PanelVerdict:
+def _without_votes(criterion: Criterion, votes: Sequence[Vote]) -> PanelVerdict:
     """An abstention; if every vote is an error, no option is picked: an outage is not an opinion."""
     if criterion.is_binary or not all_errors(votes):
         return abstained(criterion)

@@ -80,7 +80,7 @@ async def ask_judge(
             )
         reminder: Item = {"type": "message", "role": "user", "content": wording("again", problem=reading.problem)}
         schema = question.schema if short is None else short
-        question = replace(question, messages=(*question.messages, *_said(reply), reminder), schema=schema)
+        question = replace(question, messages=(*question.messages, *_reply_items(reply), reminder), schema=schema)
         turn += 1
 
 
@@ -96,7 +96,7 @@ def _read(reply: Reply, read: Callable[[str], Reading[Value]]) -> Reading[Value]
         return _Trouble("parse", f"{error}{ending}")
 
 
-def _said(reply: Reply) -> tuple[Item, ...]:
+def _reply_items(reply: Reply) -> tuple[Item, ...]:
     """The reply as the next turn shows it; endpoints refuse messages without content."""
     text = reply.refusal or reply.text or ""
     if text.strip() and reply.refusal is None and reply.items:

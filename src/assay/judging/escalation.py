@@ -11,7 +11,7 @@ from assay.judging.aggregation import all_errors, cast_index, decide
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.panel_config import Judge
 from assay.judging.rubric import Rubric
-from assay.judging.verdicts import Verdict, Vote, is_abstention
+from assay.judging.verdicts import Vote, is_abstention
 from assay.spec.nearest import listing, nearest
 
 
@@ -84,19 +84,16 @@ def confidence_of(criterion: Criterion, votes: Sequence[Vote], strategy: str | N
     verdict = decide(criterion, votes, strategy).verdict
     if is_abstention(verdict):
         return None
-    final = _index_of(verdict)
+    # as `cast_index` counts: 1 for MET and 0 for UNMET
+    if isinstance(verdict, CriterionVerdict):
+        final: int | None = int(verdict is CriterionVerdict.MET)
+    else:
+        final = verdict.selected_index
     support = [
         (1.0 if vote.confidence is None else vote.confidence) if cast_index(criterion, vote) == final else 0.0
         for vote in answered
     ]
     return math.fsum(support) / len(support)
-
-
-def _index_of(verdict: Verdict) -> int | None:
-    """The index of a verdict as `cast_index` gives that of a vote."""
-    if isinstance(verdict, CriterionVerdict):
-        return int(verdict is CriterionVerdict.MET)
-    return verdict.selected_index
 
 
 def deciding(votes: Iterable[Vote]) -> list[Vote]:

@@ -53,7 +53,7 @@ def objects_in(text: str) -> list[Object]:
     return objects
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object whose names are its own: one that says two things under one name says nothing."""
     values: dict[str, Any] = {}
     for name, value in pairs:
@@ -64,7 +64,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 # models write line breaks into strings as they are
-_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_once)
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_unique_fields)
 
 
 def _json_at(text: str, at: int) -> tuple[Object | None, int]:

@@ -104,7 +104,7 @@ def outcome_of(
         for name, criterion_report in zip(value_names(rubric), report.criteria, strict=True)
         if criterion_report.order_sensitive
     ]
-    details = _beside(report) | ({"order_sensitive": torn} if torn else {})
+    details = _details(report) | ({"order_sensitive": torn} if torn else {})
     if unsnapped:
         details["aggregated_values"] = unsnapped
     tied = [
@@ -135,7 +135,7 @@ def _escalated(report: EnsembleEvaluationReport, rubric: Rubric) -> dict[str, An
     }
 
 
-def _beside(report: EnsembleEvaluationReport) -> dict[str, Any]:
+def _details(report: EnsembleEvaluationReport) -> dict[str, Any]:
     """What else a reader may want to know of a score."""
     return {
         "judge_scores": dict(report.judge_scores),

@@ -73,7 +73,7 @@ async def grade(
             superseded = [vote.model_copy(update={"superseded": True}) for vote in votes[number]]
             votes[number] = [*superseded, *decisive[number]]
     by_criterion = [votes[number] for number in range(len(rubric))]
-    return report_of(rubric, by_criterion, judges, config, words=config.scoring.length(_whole(submission)))
+    return report_of(rubric, by_criterion, judges, config, words=config.scoring.length(_with_thinking(submission)))
 
 
 async def _votes_on(
@@ -114,7 +114,7 @@ async def _votes_on(
     return by_criterion
 
 
-def _whole(submission: Submission) -> ToGradeInput:
+def _with_thinking(submission: Submission) -> ToGradeInput:
     """The submission with what its author thought aloud."""
     if not submission.thinking:
         return submission.text
@@ -159,6 +159,7 @@ def report_of(
     fields = scored(score)
     failed = [name for name, report in zip(rubric.names, reports, strict=True) if report.error is not None]
     error = None
+    # a criterion on which every call failed is an outage: without it the score would be that of another rubric
     if failed and not (config.skip_failed and len(failed) < len(reports)):
         first_error = next(report.error for report in reports if report.error is not None)
         error = f"no judge could be asked about {', '.join(failed)}: {first_error}"

@@ -111,7 +111,7 @@ class Lettered:
     def named_in(self, text: str) -> frozenset[int]:
         """The options that a text mentions, by their labels or by letters that are no words."""
         by_label = {self._order[self._shown.index(label)] for label in self._labels.named_in(text)}
-        by_letter = {self._order[self._letters[letter]] for letter in _ALONE.findall(text) if letter in self._letters}
+        by_letter = {self._order[self._letters[mark]] for mark in _ALONE.findall(text) if mark in self._letters}
         return frozenset(by_label | by_letter)
 
 

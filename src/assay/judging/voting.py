@@ -145,7 +145,8 @@ async def _verdict(
         retryable = error.failure.retryable or error.failure.kind == "code"
         return _Trouble("infrastructure", error.failure.detail, retryable=retryable)
     except ModelRejected as error:
-        if _refuses_everything(error):
+        # a wrong key or name is the user's to correct; an outage is this judge's own trouble
+        if isinstance(error.__cause__, CallError) and error.__cause__.status in REJECTED:
             raise
         return _Trouble("infrastructure", str(error), retryable=True)
     if isinstance(verdict, Failure):
@@ -178,11 +179,6 @@ def vote_of(call: JudgeCall, value: Any, reason: str, thought: str | None, *, co
         ),
         **common,
     )
-
-
-def _refuses_everything(error: ModelRejected) -> bool:
-    """A key or a name that is wrong is the user's to mend; an outage is the judge's own trouble."""
-    return isinstance(error.__cause__, CallError) and error.__cause__.status in REJECTED
 
 
 def error_vote(call: JudgeCall, category: VoteError, detail: str, *, retryable: bool = False) -> Vote:

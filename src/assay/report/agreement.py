@@ -139,10 +139,10 @@ def _criterion_parts(criterion: CriterionAgreement) -> Iterator[RenderableType]:
     for title, between in (("between judges", criterion.between), ("between people", criterion.people)):
         if between is not None:
             _add_between(table, title, between, criterion.kind, notes)
-    for name, judge in _told_apart(criterion.judges).items():
+    for name, judge in _distinct_judges(criterion.judges).items():
         _add(table, _titled("truth", name), judge.values, notes, _TRUTH_ROWS[criterion.kind])
         _add_counts(table, judge, notes)
-    for name, ceiling in _told_apart(criterion.ceilings).items():
+    for name, ceiling in _distinct_judges(criterion.ceilings).items():
         rows = {"people with the others": ceiling.ceiling, "this judge with the same": ceiling.judge}
         _add(table, _titled("people", name), {**rows, "share of people matched": ceiling.matched}, notes)
     if criterion.noise:
@@ -163,11 +163,11 @@ def _overall_parts(result: AgreementResult) -> Iterator[RenderableType]:
     table, notes = _new_table(), _Notes()
     if result.between:
         _add(table, "between judges, mean", result.between, notes)
-    for name, values in _told_apart(result.overall).items():
+    for name, values in _distinct_judges(result.overall).items():
         counts = result.defined.get(name, {})
         labelled = {f"{key} ({counts[key]} criteria)" if key in counts else key: value for key, value in values.items()}
         _add(table, _titled("truth", name), labelled, notes)
-    for name, values in _told_apart(result.scores).items():
+    for name, values in _distinct_judges(result.scores).items():
         _add(table, _titled("score", name), values, notes)
     if result.totals:
         _add(table, "scores of the judges", result.totals, notes)
@@ -178,7 +178,7 @@ def _overall_parts(result: AgreementResult) -> Iterator[RenderableType]:
     yield from _below(notes)
 
 
-def _told_apart(by_judge: Mapping[str, Any]) -> dict[str, Any]:
+def _distinct_judges(by_judge: Mapping[str, Any]) -> dict[str, Any]:
     """The panel and its judges; a panel of one says what its judge says."""
     return {name: entry for name, entry in by_judge.items() if name != PANEL or len(by_judge) != 2}
 

@@ -46,10 +46,10 @@ def _document(value: MetricValue | None) -> dict[str, Any] | None:
 
 def calibration_table(every: tuple[Calibration, ...]) -> RenderableType:
     """What the judge says, what people say, and what both say together."""
-    return Group(*(part for calibration in every for part in _one(calibration)))
+    return Group(*(part for calibration in every for part in _calibration_parts(calibration)))
 
 
-def _one(calibration: Calibration) -> Iterator[RenderableType]:
+def _calibration_parts(calibration: Calibration) -> Iterator[RenderableType]:
     calibrated = calibration.found
     title = clean(calibration.address) + (f" · {clean(calibration.criterion)}" if calibration.criterion else "")
     total = calibrated.n_labelled + calibrated.n_unlabelled

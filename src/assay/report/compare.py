@@ -113,10 +113,12 @@ def words(compared: Compared, whole: Comparison) -> str:
     plain = f"{compared.letter} - {compared.against} is {difference}"
     within = _within(compared, whole)
     than = f" than {compared.against}" if whole.all_pairs else ""
+    # a difference may be too small to matter and clear all the same
+    clear = f", yet {compared.letter} is clearly {compared.apart}" if compared.apart in ("better", "worse") else ""
     heads = {
         "better": f"{compared.letter} is better{than} by {size}",
         "worse": f"{compared.letter} is worse{than} by {size}",
-        "equivalent": f"{compared.against} and {compared.letter} are {within}{_yet(compared)}: {plain}",
+        "equivalent": f"{compared.against} and {compared.letter} are {within}{clear}: {plain}",
         "undecided": f"undecided whether {compared.against} and {compared.letter} are {within}: {plain}",
         "no clear difference": f"no clear difference: {_guarded(compared)}{plain}",
     }
@@ -147,11 +149,6 @@ def _within(compared: Compared, whole: Comparison) -> str:
         return f"equivalent within {size}"
     level = f"{round(narrow.level * 100, 1):g} %"
     return f"equivalent within {size} ({level} interval {bracket(narrow, points, digits=digits_of(narrow))})"
-
-
-def _yet(compared: Compared) -> str:
-    """That a difference which does not matter is there all the same."""
-    return f", yet {compared.letter} is clearly {compared.apart}" if compared.apart in ("better", "worse") else ""
 
 
 def _turned(interval: Interval | None, value: float) -> Interval | None:

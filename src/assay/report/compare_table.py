@@ -77,7 +77,7 @@ def _numbers(compared: Compared) -> Table:
     clusters = f", {interval.clusters:,} clusters" if interval is not None and interval.clusters else ""
     names = dict.fromkeys([interval.method if interval is not None else "none", paired.test])
     method = f"{' + '.join(names)}{clusters}{caveat}"
-    won, lost = (paired.wins, paired.losses) if _up(compared) else (paired.losses, paired.wins)
+    won, lost = (paired.wins, paired.losses) if _higher_is_better(compared) else (paired.losses, paired.wins)
     table.add_row(
         f"  {number(compared.before.value)}",
         number(compared.after.value),
@@ -89,7 +89,7 @@ def _numbers(compared: Compared) -> Table:
     return table
 
 
-def _up(compared: Compared) -> bool:
+def _higher_is_better(compared: Compared) -> bool:
     """Is more better? Said by the verdict where it is one; otherwise it is."""
     value = compared.found.difference.value or 0.0
     return not ((compared.verdict == "worse" and value > 0) or (compared.verdict == "better" and value < 0))

@@ -200,13 +200,14 @@ def _spread_table(key: str, repeats: Repeatability) -> RenderableType:
         cells = ("" if v is None else number(v) for v in (spread.mean, spread.std_dev, spread.min, spread.max))
         table.add_row(clean(address, width=60), *cells)
     lines = [
-        Text(f"{clean(scorer, width=30)}: {_alike(value)}", style="dim") for scorer, value in repeats.agreement.items()
+        Text(f"{clean(scorer, width=30)}: {_agreement_words(value)}", style="dim")
+        for scorer, value in repeats.agreement.items()
     ]
     title = Text(f"\n{clean(key, width=40)}: {len(repeats.runs)} runs", style="bold")
     return Group(title, Trimmed(table), *lines)
 
 
-def _alike(value: MetricValue) -> str:
+def _agreement_words(value: MetricValue) -> str:
     if value.value is None:
         return value.reason or "undefined"
     return f"{value.value:.0%} of {value.n:,} samples scored alike every time".replace("%", " %")

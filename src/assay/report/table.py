@@ -177,7 +177,7 @@ def _add_metric(table: Table, metric: MetricReport, heading: str | None, notes: 
     first = dict(list(rows.items())[:1]) if "baseline" in result.detail else rows
     left_out = f"{result.n_excluded:,} excluded" if result.n_excluded else ""
     _add_values(table, first, indent, notes, left_out)
-    for label, value in _beside(result.detail):
+    for label, value in _extra_values(result.detail):
         table.add_row(Text(f"{indent}  {label}", style="dim"), Text(number(value), style="dim"))
     _add_values(table, {name: value for name, value in rows.items() if name not in first}, indent, notes, left_out)
     if result.detail.get("n_unmatched"):
@@ -191,7 +191,7 @@ def _add_metric(table: Table, metric: MetricReport, heading: str | None, notes: 
         _add_groups(table, result.groups, f"{indent}  ", notes)
 
 
-def _beside(detail: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+def _extra_values(detail: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     """What a number is to be compared with: guessing, the most frequent class, and luck."""
     baseline, noise = detail.get("baseline"), detail.get("noise")
     if baseline is not None:

@@ -320,6 +320,7 @@ class _Cascade:
                 item.result.item.submission,
                 *(criterion.requirement for criterion in (item.rubric.criteria if item.rubric else ())),
             ]
+            # separators that no text holds: otherwise two lists of texts could give one digest
             digest.update("\x1f".join(texts).encode() + b"\x1e")
         self.fingerprint = digest.hexdigest()[:16]
 
@@ -402,6 +403,7 @@ class _Cascade:
         first, panel = self._first.total_completion_cost, self._panel.total_completion_cost
         if first is None or panel is None:
             return None
+        # one request about all criteria of an item costs the same, however many of them are in doubt
         if self._rules.llm_calls == "per_item":
             share = len({place for place, _ in escalated}) / max(1, len(self._items))
         else:

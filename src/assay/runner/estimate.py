@@ -70,6 +70,7 @@ class _Counting:
             tally.tokens_in += estimate_tokens(request) - (limit or 0)
             tally.limited = tally.limited and limit is not None
             tally.most_out += limit or 0
+        # a plan asks nobody: the caller goes on as it does after a failed call
         raise CallError(Failure(stage="plan", kind="budget", detail="not asked"))
 
 

@@ -53,13 +53,9 @@ async def answer_all(
         purse = SpendingLimit(options.max_cost)
     if purse is not None:
         purse.note_spent(sum((spent.cost_usd or Decimal(0) for spent in spending(store, record.no)), Decimal(0)))
-    models = Models(
-        plan.connections,
-        memory,
-        purse=purse,
-        max_concurrency=options.max_concurrency,
-        salt=_salt(plan, record),
-    )
+    # calls with different salts never share a reply: without a cache, a run has a salt of its own
+    salt = record.id if options.cache_policy == "no-cache" else repeat_salt(plan)
+    models = Models(plan.connections, memory, purse=purse, max_concurrency=options.max_concurrency, salt=salt)
     done = done_cells(store, record.no, plan.layout)
     work = Work(
         solver=plan.loaded.solver,
@@ -83,11 +79,6 @@ async def answer_all(
         cached=engine.cached,
         runs_used=memory.runs_used,
     )
-
-
-def _salt(plan: Plan, record: RunRecord) -> str:
-    """What sets the calls of a run apart from those of others: nothing, its repeat, or itself."""
-    return record.id if plan.options.cache_policy == "no-cache" else repeat_salt(plan)
 
 
 def repeat_salt(plan: Plan) -> str:

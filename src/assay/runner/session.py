@@ -57,7 +57,7 @@ async def arun_task(
         begun = _begin(plan, store)
         if isinstance(begun, RunReport):
             return begun
-        with _put_down_when_stopped(store, begun):
+        with _marked_when_stopped(store, begun):
             ended = await answer_all(plan, store, begun, listener, spending_limit)
             score_whole(store, begun.no, loaded.scorers)
             return conclude(loaded, store, begun, n_cached=ended.cached, runs_used=ended.runs_used, status=ended.status)
@@ -66,27 +66,27 @@ async def arun_task(
 def _run_offline(plan: Plan, store: Store, listener: Listener) -> RunReport:
     """Gather evidence, or score recorded answers: no model is asked."""
     if plan.loaded.evidence is not None:
-        return _gathered(plan, store)
+        return _gather_evidence(plan, store)
     begun = _begin(plan, store)
     if isinstance(begun, RunReport):
         return begun
-    with _put_down_when_stopped(store, begun):
+    with _marked_when_stopped(store, begun):
         run_recorded(plan, store, begun, listener)
         score_whole(store, begun.no, plan.loaded.scorers)
         return conclude(plan.loaded, store, begun, n_cached=begun.cursor)
 
 
-def _gathered(plan: Plan, store: Store) -> RunReport:
+def _gather_evidence(plan: Plan, store: Store) -> RunReport:
     """The evidence of a system task, gathered anew each time: what it looks at may have changed."""
     from assay.runner.system import gather
 
     record = runs.start(store, _new_run(plan))
-    with _put_down_when_stopped(store, record):
+    with _marked_when_stopped(store, record):
         return gather(plan.loaded, store, record, plan.options.code)
 
 
 @contextmanager
-def _put_down_when_stopped(store: Store, record: RunRecord) -> Iterator[None]:
+def _marked_when_stopped(store: Store, record: RunRecord) -> Iterator[None]:
     """Mark a run that does not reach its end, so that it can be resumed."""
     try:
         yield

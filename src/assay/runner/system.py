@@ -28,7 +28,7 @@ def gather(loaded: LoadedTask, store: Store, record: RunRecord, options: CodeOpt
     """Run the code of a system task and keep what it says; a RunError when it fails."""
     code = loaded.evidence
     assert code is not None
-    values = _values(_called(code, options))
+    values = _values(_run_evidence_code(code, options))
     metric = MetricReport(key=EVIDENCE, type="system_task", result=MetricResult(values=values))
     scorer = ScorerReport(
         key=EVIDENCE,
@@ -55,7 +55,7 @@ def gather(loaded: LoadedTask, store: Store, record: RunRecord, options: CodeOpt
     return report
 
 
-def _called(code: EvidenceCode, options: CodeOptions) -> Any:
+def _run_evidence_code(code: EvidenceCode, options: CodeOptions) -> Any:
     from assay.sandbox.program import CallFailed, Program
 
     with sandbox_for([code], options) as sandbox:

@@ -236,6 +236,7 @@ class _Parts:
         groups = n if scores.clusters is None else len(np.unique(scores.clusters))
         left_mean, of_labels = mean_and_variance(left, weights, scores.clusters)
         estimate = left_mean
+        # Labels that agree with the judge everywhere have no variance of their own; errors not seen yet have.
         of_labels = max(of_labels, trust**2 * unseen / (groups * (groups - 1))) if groups > 1 else math.inf
         of_judge = 0.0
         if n_rest:
@@ -267,6 +268,7 @@ class _Parts:
                 standard_error=math.sqrt(self.variance),
             )
         share = min(max(self.estimate, 0.0), 1.0)
+        # Without a variance, or at an end of the range, each group counts as one independent label.
         size, c = float(self.groups), z_value(level)
         if self.variance > 1e-15 and 0 < share < 1:
             size, c = share * (1 - share) / self.variance, t_value(level, self.groups - 1)
@@ -285,6 +287,7 @@ class _Parts:
     def labels_to_halve(self, level: float) -> int | None:
         z = z_value(level)
         width = 2 * z * math.sqrt(self.variance)
+        # Half the width is a quarter of the variance, of which the judge's part does not shrink with more labels.
         room = width**2 / (16 * z**2) - self.of_judge
         return math.ceil(self.of_labels * self.n / room) if room > 0 and 0 < self.of_labels < math.inf else None
 
@@ -297,6 +300,7 @@ def _slope(labels: FloatArray, judged: FloatArray, weights: FloatArray, *, share
     spread = float(weights @ judged**2)
     if spread <= 0:
         return 0.0
+    # Never below 0: a judge that contradicts people is ignored, not turned round.
     return min(max(float(weights @ (judged * labels)) / spread / (1 + share), 0.0), 1.0)
 
 

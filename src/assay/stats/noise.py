@@ -49,12 +49,12 @@ def noise_floor(
     # Half of the values at either end have the largest variance: range^2 / 4 * T / (T - 1).
     most = None if bounds is None else (bounds[1] - bounds[0]) ** 2 / 4 / float(times.min() - 1)
     mean_variance = interval.mean(variance, rng=rng, bounds=None if most is None else (0.0, most), level=level)
-    floor = _each(mean_variance, lambda mean: math.sqrt(max(mean, 0.0) / len(used)))
+    floor = _transformed(mean_variance, lambda mean: math.sqrt(max(mean, 0.0) / len(used)))
     luck = interval.z_value(level) * math.sqrt(2)
-    return Noise(floor=floor, difference=_each(floor, lambda value: luck * value))
+    return Noise(floor=floor, difference=_transformed(floor, lambda value: luck * value))
 
 
-def _each(estimate: MetricValue, change: Callable[[float], float]) -> MetricValue:
+def _transformed(estimate: MetricValue, change: Callable[[float], float]) -> MetricValue:
     assert estimate.value is not None
     assert estimate.interval is not None
     low, high = (None if bound is None else change(bound) for bound in (estimate.interval.low, estimate.interval.high))

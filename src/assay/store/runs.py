@@ -113,7 +113,7 @@ def insert(connection: Connection, new: NewRun, *, evidence: int | None = None) 
         )
     )
     assert result.inserted_primary_key is not None
-    return _one(connection, result.inserted_primary_key[0])
+    return _read_run(connection, result.inserted_primary_key[0])
 
 
 def _names(spec: RunSpec) -> dict[str, object]:
@@ -146,7 +146,7 @@ def rename(store: Store, record: RunRecord, spec: RunSpec) -> RunRecord:
     document = {"spec": changed.to_json()} if changed.version else {}
     with store.begin() as connection:
         connection.execute(update(runs).where(runs.c.no == record.no).values(**_names(changed), **document))
-        return _one(connection, record.no)
+        return _read_run(connection, record.no)
 
 
 def claim(store: Store, record: RunRecord) -> RunRecord:
@@ -167,7 +167,7 @@ def claim(store: Store, record: RunRecord) -> RunRecord:
         )
         if taken.rowcount != 1:
             raise RunError(f"run {record.id} was taken up by another process just now")
-        return _one(connection, record.no)
+        return _read_run(connection, record.no)
 
 
 def advance(connection: Connection, run_no: int, cursor: int) -> None:
@@ -335,7 +335,7 @@ def metric_documents(store: Store, run_no: int) -> list[tuple[str, str, str, str
         return [(row.scorer, row.metric, row.type, row.document) for row in connection.execute(query)]
 
 
-def _one(connection: Connection, run_no: int) -> RunRecord:
+def _read_run(connection: Connection, run_no: int) -> RunRecord:
     return _record(connection.execute(select(runs).where(runs.c.no == run_no)).one())
 
 

@@ -91,6 +91,7 @@ def write_unsettled(connection: Connection, run_no: int, slot: int, positions: S
 
 def _keys(run_no: int, positions: Sequence[int], slot: int) -> Sequence[int]:
     if isinstance(positions, range) and positions.step == 1 and positions:
+        # consecutive positions have equally spaced keys: a range packs one key instead of one per row
         first = pack(run_no, positions[0], slot)
         return range(first, first + len(positions) * STEP, STEP)
     return [pack(run_no, position, slot) for position in positions]
@@ -296,7 +297,7 @@ def stored_samples(
     while left is None or left > 0:
         with store.connect() as connection:
             page = _sample_page(connection, (low, high), PAGE if left is None else min(left, PAGE), sample_id, failed)
-            outcomes = _said_of(connection, page)
+            outcomes = _outcomes_of(connection, page)
             cast = _votes_of(connection, page)
         yield from (_stored(row, *outcomes, cast) for row in page)
         if not page:
@@ -317,13 +318,13 @@ def _sample_page(
     return connection.execute(query.order_by(samples.c.id).limit(size)).all()
 
 
-Said = dict[int, dict[int, Any]]
+BySampleAndSlot = dict[int, dict[int, Any]]
 
 
-def _said_of(connection: Connection, page: Sequence[Any]) -> tuple[Said, Said]:
+def _outcomes_of(connection: Connection, page: Sequence[Any]) -> tuple[BySampleAndSlot, BySampleAndSlot]:
     """Scores and failures of the samples of a page, by sample and slot."""
-    score_rows: Said = {}
-    failure_rows: Said = {}
+    score_rows: BySampleAndSlot = {}
+    failure_rows: BySampleAndSlot = {}
     if not page:
         return score_rows, failure_rows
     low, high = page[0].id, page[-1].id + STEP
@@ -337,9 +338,9 @@ def _said_of(connection: Connection, page: Sequence[Any]) -> tuple[Said, Said]:
     return score_rows, failure_rows
 
 
-def _votes_of(connection: Connection, page: Sequence[Any]) -> Said:
+def _votes_of(connection: Connection, page: Sequence[Any]) -> BySampleAndSlot:
     """The votes on the samples of a page, by sample and slot."""
-    by_sample: Said = {}
+    by_sample: BySampleAndSlot = {}
     if page:
         for score_id, cast in read_votes(connection, page[0].id, page[-1].id + STEP).items():
             slot = score_id & STEP - 1
@@ -347,7 +348,9 @@ def _votes_of(connection: Connection, page: Sequence[Any]) -> Said:
     return by_sample
 
 
-def _stored(row: Any, score_rows: Said, failure_rows: Said, cast: Said) -> StoredSample:
+def _stored(
+    row: Any, score_rows: BySampleAndSlot, failure_rows: BySampleAndSlot, cast: BySampleAndSlot
+) -> StoredSample:
     return StoredSample(
         position=unpack(row.id)[1],
         sample_id=row.sample_id,

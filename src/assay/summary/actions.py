@@ -155,11 +155,12 @@ def _rule(node: Any, steps: Steps, scores: _Scores, checker: Checker) -> Matches
         # every score that a longer expression names must be there as well
         names = [_parts(match) for match in _SCORE.finditer(str(rule.expression))]
         if not all(
-            _known((key, _our_name(key, name, scores)), (*steps, "expression"), scores, checker) for key, name in names
+            _check_field((key, _our_name(key, name, scores)), (*steps, "expression"), scores, checker)
+            for key, name in names
         ):
             return None
         return lambda row: rule.holds(row["sample"], row["scores"])
-    if not _known(read, (*steps, "expression"), scores, checker):
+    if not _check_field(read, (*steps, "expression"), scores, checker):
         return None
     scorer, name = read
     return lambda row: rule.holds({"field": row["scores"].get(scorer, {}).get(name)})
@@ -192,7 +193,7 @@ def _our_name(scorer: str, name: str, scores: _Scores) -> str:
     return OTHER_NAMES[name] if fields is not None and name not in fields and OTHER_NAMES.get(name) in fields else name
 
 
-def _known(read: tuple[str, str], steps: Steps, scores: _Scores, checker: Checker) -> bool:
+def _check_field(read: tuple[str, str], steps: Steps, scores: _Scores, checker: Checker) -> bool:
     """Whether the task has such a scorer, and the scorer such a field, as far as that is known."""
     scorer, name = read
     if scorer not in scores.fields:

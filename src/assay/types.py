@@ -57,7 +57,7 @@ OTHER_NAMES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A confidence interval and how it was made; a bound that cannot be had is None.
+    """A confidence interval and how it was made; a bound that cannot be computed is None.
 
     `standard_error` is that of the value in the interval, None where the method has none.
     """
@@ -420,7 +420,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One value a row; rows that failed hold a filler and stand in `failures` by their place in the batch."""
+    """One value per row; rows that failed hold a filler and stand in `failures` by their place in the batch."""
 
     values: list[Any]
     failures: dict[int, Failure] = field(default_factory=dict)

@@ -40,7 +40,7 @@ SOMEBODY = ""
 
 @dataclass(slots=True)
 class HumanLabels:
-    """What people said of one criterion, or of the run's number; `numbers` holds one number per sample and person."""
+    """The human labels of one criterion, or of the run's metric; `numbers` holds one number per sample and person."""
 
     numbers: dict[str, dict[str, float]] = field(default_factory=dict)
     chances: dict[str, float] = field(default_factory=dict)
@@ -48,13 +48,13 @@ class HumanLabels:
     empty: int = 0
 
     def mean(self, sample_id: str) -> float:
-        """The mean of what people said of a sample."""
+        """The mean of the human labels of a sample."""
         numbers = self.numbers[sample_id].values()
         return sum(numbers) / len(numbers)
 
 
 def judged_run(store: Store, record: RunRecord, metric: str | None) -> tuple[RunSeries, Series]:
-    """A run and the one of its numbers that is asked about, a value a sample."""
+    """A run and the metric to calibrate, with one value per sample."""
     measures = sample_means(store, record, registry())
     headline = [address for address, measure in measures.items() if measure.headline] or list(measures)
     if not measures:

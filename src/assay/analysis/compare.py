@@ -108,7 +108,7 @@ def _read(
     *,
     worst_case: bool,
 ) -> list[RunSeries]:
-    """Every run once; where one has several rows a sample, all of them sample by sample."""
+    """Every run once; where one has several rows per sample, all of them sample by sample."""
     fanned = any(record.spec.fans_out for record in records)
     read: dict[str, RunSeries] = {}
     for record, means in zip(records, measures, strict=True):

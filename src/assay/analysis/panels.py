@@ -25,7 +25,7 @@ LEAST_ITEMS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """The score that each judge alone would give: one row an item, one column a judge; `truth` is NaN where unknown."""
+    """The scores that judges would give alone: one row per item, one column per judge; `truth` is NaN where unknown."""
 
     items: IntArray
     table: FloatArray
@@ -41,7 +41,7 @@ def together(votes: Votes, raters: Mapping[str, IntArray], measure: Intervals) -
 
 
 def together_on_totals(totals: Totals, measure: Intervals) -> dict[str, MetricValue]:
-    """The same of the scores that each judge alone would give."""
+    """The agreement of the total scores that each judge alone would give."""
     return _trusted(totals.table, totals.truth, totals.items, measure) if totals.table.shape[1] > 1 else {}
 
 
@@ -110,7 +110,7 @@ def redundant(criteria: Sequence[Votes], measure: Intervals) -> tuple[Redundant,
 
 
 def _column(votes: Votes) -> FloatArray:
-    """A number a row: the panel's, else the mean of the judges."""
+    """One number per row: the panel's, else the mean of the judges."""
     if votes.panel is not None:
         plain = votes.values_of(votes.panel)
         return plain if votes.panel_values is None else np.where(votes.panel < 0, np.nan, votes.panel_values)

@@ -1,4 +1,4 @@
-"""One number a sample: what a comparison, a calibration and a plan read of a stored run."""
+"""One number per sample: what a comparison, a calibration and a plan read of a stored run."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def series_of(
     ignored: Collection[str] = (),
     columns: bool = False,
 ) -> RunSeries:
-    """Read the samples of a run once: a number a sample and measure, the trials of a sample made one.
+    """Read the samples of a run once: one number per sample and measure, with the trials of a sample combined.
 
     `ignored` columns do not count for the content of a sample; `columns` keeps a digest of each of the others.
     """

@@ -69,7 +69,7 @@ _Known = tuple[Design, str, bool]
 def _designs(
     options: PowerOptions, store: Store | None, pilots: Sequence[RunRecord], metric: str | None
 ) -> tuple[list[_Known], int | None, list[str]]:
-    """The designs that are known, the size of the pilot, and what is to be said of it."""
+    """The designs to plan with, the size of the pilot, and notes on it."""
     designs: list[_Known] = []
     notes: list[str] = []
     size = None

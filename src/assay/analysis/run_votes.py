@@ -59,7 +59,7 @@ def _voted(store: Store, record: RunRecord) -> bool:
 
 
 def votes_of_run(store: Store, record: RunRecord) -> RunVotes:
-    """All that the judges of a run have said, with the truth of its task."""
+    """All votes of a run's judges, with the ground truth of its task."""
     entries = list(read_samples(store, record))
     keys = [key for key in record.spec.scorer_keys if any(_has_votes(entry, key) for entry in entries)]
     ballots: dict[str, Ballot] = {}

@@ -1,4 +1,4 @@
-"""What was said of one criterion: its scale, the votes as codes on it, and what most people say."""
+"""The votes on one criterion: its scale, the votes as codes on it, and the majority of the human labels."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Votes:
-    """What was said of one criterion, a code a row: the place of an option, -1 an abstention, -2 nothing.
+    """The votes on one criterion, one code per row: the position of an option, -1 an abstention, -2 nothing.
 
     `items` says which rows are of one item, `rows` how each row and its item are called. `panel_values` are the panel's
     numbers before snapping to an option, NaN where there is none. `repeats` holds the values of a judge that was asked
-    several times: one row a row, one column a time.
+    several times: one row per vote row, one column per repeat.
     """
 
     name: str

@@ -24,7 +24,7 @@ def made_columns(run: RunSeries) -> set[str]:
 
 
 def by_source(run: RunSeries, ignored: Collection[str]) -> RunSeries:
-    """The same run with one entry a source sample: sums over its rows, and how many they are."""
+    """Combine the rows of each source sample into one entry: their sums, and how many they are."""
     contents: dict[str, bytes] = {}
     for row, columns in run.columns.items():
         source = run.sources.get(row, row)

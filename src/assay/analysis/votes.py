@@ -32,7 +32,7 @@ SOMEBODY = "truth"
 """The name of an annotator in a table that names none."""
 
 LabelsByRow = dict[str, str | None]
-"""What one rater said, by row; None is an abstention."""
+"""The labels of one rater by row; None is an abstention."""
 
 
 @dataclass(slots=True)
@@ -119,7 +119,7 @@ class Ballot:
                 self.hear(judge, row, label, repeat=repeat)
 
     def _repeats(self, scale: Scale) -> dict[str, FloatArray]:
-        """The values of judges that were asked several times, one row a row, one column a time."""
+        """The values of judges that were asked several times: one row per vote row, one column per repeat."""
         tables: dict[str, FloatArray] = {}
         for judge, by_row in self.again.items():
             times = 1 + max(repeat for labels in by_row.values() for repeat in labels)

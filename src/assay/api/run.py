@@ -302,7 +302,7 @@ def plan_file(path: Path, options: Options) -> Estimate:
 
 
 def plan_evaluation(path: Path, options: Options, overrides: frozenset[str]) -> list[tuple[str, Estimate | None]]:
-    """The same for every specification of a run file; None for one that waits for the result of another."""
+    """Estimate every specification of a run file; None for one that waits for the result of another."""
     from assay.evaluation.specifications import plan_again, prepare_run
     from assay.runner.estimate import estimate_run
 

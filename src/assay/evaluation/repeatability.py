@@ -57,7 +57,7 @@ def _share_alike(store: Store, numbers: Sequence[int], slot: int) -> MetricValue
 
 
 def _digests(store: Store, rows_of: int, slot: int) -> Mapping[int, int]:
-    """What was said of each sample, as a number: equal where the values are equal."""
+    """The score of each sample as one number: equal where all values are equal."""
     return {
         position: hash(values)
         for page in evidence.score_pages(store, rows_of, slot, metadata=False, inputs=False)

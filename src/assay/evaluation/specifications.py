@@ -119,7 +119,7 @@ def prepare_step(step: Step, prepared: Prepared, results: Results | None = None)
 
 
 def plan_again(plan: Plan, repeat: int) -> Plan:
-    """The same plan with questions of its own, so that the answers are new."""
+    """A copy of the plan whose calls reuse no reply of another repeat, so that the answers are new."""
     if repeat == 0:
         return plan
     name = None if plan.spec.name is None else f"{plan.spec.name}#{repeat + 1}"

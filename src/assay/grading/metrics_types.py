@@ -422,7 +422,7 @@ class MetricsResult(_Result):
 
     @property
     def agreement(self) -> AgreementResult:
-        """The same comparison with an interval for every number, per criterion, per judge and overall."""
+        """The agreement with an interval for every number, per criterion, per judge and overall."""
         if self._agreement is None:
             raise SpecError("these metrics were not computed by compute_metrics: they have no agreement")
         return self._agreement

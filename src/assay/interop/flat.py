@@ -9,7 +9,7 @@ import orjson
 
 
 def flat_rows(samples: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """A flat row a sample: `sample.NAME`, `output`, `SCORER.FIELD`, and the failures in words.
+    """One flat row per sample: `sample.NAME`, `output`, `SCORER.FIELD`, and the failures in words.
 
     >>> entry = {"sample_id": "1", "trial": 0, "sample": {"q": "?"}, "output": "B",
     ...          "scores": {"s": {"values": {"is_correct": 1.0}, "metadata": {"seen": ["B"]}}}, "failures": []}

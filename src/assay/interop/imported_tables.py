@@ -31,7 +31,7 @@ ODD_SHOWN = 5
 
 
 def read_answers(path: Path, *, output: str | None = None, scores: Sequence[str] = ()) -> Imported:
-    """A row a sample: an answer, the numbers it was given, and whatever else belongs to the sample."""
+    """One row per sample: an answer, the numbers it was given, and whatever else belongs to the sample."""
     rows = read_table(path, [name for name in (output, *scores) if name is not None])
     if not rows:
         raise wrong(path, "the table has no rows")
@@ -120,7 +120,7 @@ def _cell(name: str, cell: Any) -> float | None:
 
 
 def read_votes(path: Path) -> Imported:
-    """A row a vote: item, judge, label and, if wanted, criterion; the items become samples that a panel judged."""
+    """One row per vote: item, judge, label and, if wanted, criterion; the items become samples that a panel judged."""
     items: dict[str, dict[str, list[dict[str, Any]]]] = {}
     refused = Refused(path)
     for number, row in enumerate(read_table(path, ("item", "judge", "label")), start=1):

@@ -231,7 +231,7 @@ def letter(place: int) -> str:
 
 @lru_cache(maxsize=1)
 def _statuses() -> Statuses:
-    """The same for every question: making them anew takes as long as reading a reply."""
+    """The statuses of every question, made once: making them takes as long as reading a reply."""
     return Statuses()
 
 

@@ -80,7 +80,7 @@ def _document(name: ProbeName, probe: Probe) -> dict[str, Any]:
 
 
 def audit_table(result: AuditResult) -> RenderableType:
-    """The findings for people: a table a judge."""
+    """The findings for people: one table per judge."""
     from rich.console import Group
     from rich.text import Text
 

@@ -192,7 +192,7 @@ def _add_metric(table: Table, metric: MetricReport, heading: str | None, notes: 
 
 
 def _extra_values(detail: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """What a number is to be compared with: guessing, the most frequent class, and luck."""
+    """What a number is to be compared with: guessing, the most frequent class, and noise."""
     baseline, noise = detail.get("baseline"), detail.get("noise")
     if baseline is not None:
         label = clean(str(baseline["majority_class"]), width=20)

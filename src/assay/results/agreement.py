@@ -45,7 +45,7 @@ class Between:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriterionAgreement:
-    """All that is known of the agreement on one criterion; what cannot be had is empty or None.
+    """All that is known of the agreement on one criterion; what cannot be computed is empty or None.
 
     `given_to_all` is the one option that every item got: the criterion tells no items apart. `noise` is how much the
     judges that were asked several times vary.

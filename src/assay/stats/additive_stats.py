@@ -181,7 +181,7 @@ def _macro_draws(defined: Sequence[Additive], joined: Units, rng: np.random.Gene
 
 
 def _joined(defined: Sequence[Additive]) -> Units:
-    """One row an item with what it adds to every criterion, in units of the criterion's mean item."""
+    """One row per item with what it adds to every criterion, in units of the criterion's mean item."""
     ids = item_ids([statistic.clusters for statistic in defined], [statistic.n for statistic in defined])
     items = np.unique(np.concatenate(ids))
     blocks = []

@@ -62,7 +62,7 @@ class LabelledScores:
     rest_clusters: Clusters = None
 
     def scaled(self, low: float, high: float) -> LabelledScores:
-        """The same on the range from 0 to 1."""
+        """The labels and scores on the range from 0 to 1."""
         width = high - low
         labels, judged, rest = ((side - low) / width for side in (self.labels, self.judged, self.rest))
         return replace(self, labels=labels, judged=judged, rest=rest)
@@ -81,7 +81,7 @@ class LabelledScores:
 
     @property
     def rest_weights(self) -> FloatArray:
-        """The same for the samples that were not drawn."""
+        """How much each sample that was not drawn stands for: one over its chance of not being drawn."""
         if self.rest_chances is None:
             return np.ones_like(self.rest)
         return 1 / np.maximum(1 - self.rest_chances, 1e-3)

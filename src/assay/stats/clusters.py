@@ -59,7 +59,7 @@ class Units:
         return Units(sums=self.sums[mask], counts=self.counts[mask], rows=self.rows)
 
     def per(self, size: float) -> Units:
-        """The same units with each sum divided by `size`, equal up to rounding counted together."""
+        """The units with each sum divided by `size`; those equal up to rounding counted together."""
         sums = self.sums / size
         largest = np.abs(sums).max(axis=0, initial=0.0)
         step = np.where(largest > 0, largest, 1.0)

@@ -33,7 +33,7 @@ class Intraclass:
 
 
 def intraclass(table: npt.ArrayLike, clusters: Clusters = None, *, level: float = 0.95) -> Intraclass:
-    """ICC(2,1) and ICC(2,k) of numbers, one row an item and one column a rater, NaN where one is missing.
+    """ICC(2,1) and ICC(2,k) of numbers, one row per item and one column per rater, NaN where one is missing.
 
     Items that some rater left out are not used. The interval speaks of more items rated by these raters: a
     jackknife over items, or clusters of items, on Fisher's z of k raters. The mean's bounds follow from the

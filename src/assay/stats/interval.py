@@ -32,7 +32,7 @@ def z_value(level: float) -> float:
 
 
 def no_interval(reason: str, *, level: float = 0.95, method: str = "none", clusters: int | None = None) -> Interval:
-    """An interval that cannot be had, with the reason in its caveat."""
+    """An interval that cannot be computed, with the reason in its caveat."""
     return Interval(low=None, high=None, method=method, level=level, clusters=clusters, caveat=reason)
 
 

@@ -1,4 +1,4 @@
-"""Several comparisons at once: chances adjusted so that luck is not taken for a finding.
+"""Several comparisons at once: p-values adjusted so that noise is not taken for a finding.
 
 Holm, S. (1979), A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6.
 Benjamini, Y. and Hochberg, Y. (1995), Controlling the false discovery rate, JRSS B 57.

@@ -15,7 +15,7 @@ from assay.types import MetricValue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noise:
-    """The standard error of a mean that comes from repeating alone, and the difference that luck can make."""
+    """The standard error of a mean that comes from repeating alone, and the difference that noise can make."""
 
     floor: MetricValue
     difference: MetricValue
@@ -28,7 +28,7 @@ def noise_floor(
     bounds: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> Noise:
-    """sqrt(mean_i s_i^2 / (T n)) of n items with T repeats each, one row an item, NaN where one is missing.
+    """sqrt(mean_i s_i^2 / (T n)) of n items with T repeats each, one row per item, NaN where one is missing.
 
     s_i^2 is the variance of an item's repeats. With gaps, s_i^2 / T_i takes the place of s_i^2 / T; items with
     fewer than two repeats say nothing and are not counted. `difference` is the smallest one that is more than

@@ -119,7 +119,7 @@ def effective_judges(table: npt.ArrayLike, clusters: Clusters = None, *, level: 
     """How many independent judges say as much as these J: J / (1 + (J - 1) r).
 
     r is the mean correlation of two judges over all pairs of them. Give the judges' errors (vote - truth)
-    where the truth is known, else their votes: one row an item, one column a judge, NaN where one is missing.
+    where the truth is known, else their votes: one row per item, one column per judge, NaN where one is missing.
     However many judges are added, the number stays below 1 / r. Pairs in which a judge never varies have no
     correlation and are left out of the mean; fewer than 4 shared items count as none.
 
@@ -199,7 +199,7 @@ def _correlations(
 
 
 def constant_criteria(table: npt.ArrayLike) -> tuple[int, ...]:
-    """The criteria, one a column, that gave every item the same value: they tell no items apart.
+    """The criteria, one per column, that gave every item the same value: they tell no items apart.
 
     >>> constant_criteria([[1, 0.5], [1, 1.0], [np.nan, 0.0]])
     (0,)
@@ -217,7 +217,7 @@ def redundant_criteria(
     name: Name = "spearman",
     level: float = 0.95,
 ) -> tuple[PairValue, ...]:
-    """Two criteria, one a column, whose correlation is beyond the threshold, either way: the strongest first.
+    """Two criteria, one per column, whose correlation is beyond the threshold, either way: the strongest first.
 
     >>> pairs = redundant_criteria([[1, 2, 9], [2, 3, 1], [3, 5, 8], [4, 9, 2]])
     >>> [(pair.first, pair.second) for pair in pairs]

@@ -26,7 +26,7 @@ def coded(labels: Sequence[Hashable | None], options: Sequence[Hashable]) -> Int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratings:
-    """Option codes, one row an item and one column a rater, -1 where a rater gave none.
+    """Option codes, one row per item and one column per rater, -1 where a rater gave none.
 
     `values` are the values of the declared options, also of those that nobody chose; for nominal scales any
     numbers will do. `clusters` says which items belong together.
@@ -84,7 +84,7 @@ class Ratings:
         return Pairs(self.codes[both, first], self.codes[both, second], self.options, clusters)
 
     def without(self, rater: int) -> Ratings:
-        """The same items without one of the raters."""
+        """The ratings of the same items without one of the raters."""
         return Ratings(codes=np.delete(self.codes, rater, axis=1), values=self.values, clusters=self.clusters)
 
     def majority(self) -> IntArray:

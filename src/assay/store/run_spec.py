@@ -170,7 +170,7 @@ class RunSpec:
         return hashlib.sha256(orjson.dumps(document, option=_OPTIONS, default=str)).hexdigest()
 
     def repeated(self, repeat: int) -> RunSpec:
-        """The same run asked anew, so that its answers are new."""
+        """The spec of a run that asks everything again, so that its answers are new."""
         return replace(self, repeat=repeat)
 
     def as_stored(self) -> RunSpec:

@@ -21,7 +21,7 @@ PAGE = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleColumns:
-    """Finished samples, ready to be written: one entry a row in every column."""
+    """Finished samples, ready to be written: one entry per row in every column."""
 
     positions: Sequence[int]
     ids: Sequence[str]
@@ -34,7 +34,7 @@ class SampleColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSample:
-    """A sample as it was kept, with all that was said of it."""
+    """A stored sample with its scores, failures and votes."""
 
     position: int
     sample_id: str
@@ -160,7 +160,7 @@ def _retryable(run_no: int) -> tuple[Select[Any], Select[Any]]:
 
 
 def drop_scores(connection: Connection, run_no: int, slot: int) -> None:
-    """Take back all that one scorer has said of a run, so that it can say it anew."""
+    """Delete all scores and failures of one scorer of a run, so that it can score again."""
     for row_id in (scores.c.id, failures.c.id, unsettled.c.id, votes.c.score_id):
         of_slot = and_(_within(row_id, run_no), row_id.op("&")(STEP - 1) == slot)
         connection.execute(row_id.table.delete().where(of_slot))
@@ -173,7 +173,7 @@ def copy_samples(connection: Connection, source: int, target: int) -> None:
 
 
 def copy_scores(connection: Connection, source: tuple[int, int], target: tuple[int, int]) -> None:
-    """Give a scorer (run, slot) what another said; nothing is scored anew."""
+    """Copy the scores and failures of one scorer (run, slot) to another; nothing is scored again."""
     _copy(connection, scores, source, target)
     _copy(connection, failures, source, target)
     _copy(connection, votes, source, target)

@@ -15,7 +15,7 @@ _SEED = "shuffle_seed"
 
 
 def shuffle_seed(store: Store) -> int:
-    """The seed of every shuffle that names none: drawn once a store, so that later runs ask the same questions."""
+    """The seed of every shuffle that names none: drawn once per store, so that later runs ask the same questions."""
     seed = _value(store, _SEED)
     if seed is None and store.is_read_only:
         # nothing was ever asked under a seed of this store: whoever only plans may use any

@@ -216,7 +216,7 @@ def _clusters(basis: MetricInputs, page: evidence.ScorePage, families: dict[str,
 
 
 def _aggregated(pages: Iterator[evidence.ScorePage], trials: Trials, layout: RowLayout) -> Iterator[evidence.ScorePage]:
-    """The pages with one score a sample instead of one a trial; rows with the same number are the same sample."""
+    """The pages with one score per sample instead of one per trial; rows with the same number are the same sample."""
     rows = (
         (position, page.values[i], page.inputs[i : i + 1], page.ids[i : i + 1])
         for page in pages

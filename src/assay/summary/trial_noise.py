@@ -47,7 +47,7 @@ def with_noise(
 
 
 def _table(basis: MetricInputs, slot: int, field: str, times: int) -> FloatArray:
-    """The values of a field, one row a sample and one column a trial, NaN where a trial has none.
+    """The values of a field, one row per sample and one column per trial, NaN where a trial has none.
 
     Of a sample that became several rows each row by its number is one.
     """

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from assay.errors import Problem
     from assay.results.defined import Defined
-    from assay.results.evaluation import EvaluationRunReport
+    from assay.results.evaluation import EvaluationRunReport as EvaluationReport
     from assay.results.rules import FailureMode
     from assay.results.run import RunReport
 
@@ -160,7 +160,7 @@ def show_defined(defined: Defined, *, as_json: bool) -> None:
         print_defined(console(), defined)
 
 
-def evaluation_verdict(evaluation: EvaluationRunReport, max_failures: float, *, gate: bool) -> int:
+def evaluation_verdict(evaluation: EvaluationReport, max_failures: float, *, gate: bool) -> int:
     """The exit code of an evaluation: 3 when a specification failed, 1 when a policy did and `gate` is set."""
     codes = [3 for each in evaluation.specifications if each.error is not None]
     codes += [
@@ -174,7 +174,7 @@ def evaluation_verdict(evaluation: EvaluationRunReport, max_failures: float, *, 
     return 3 if 3 in codes else 1 if failed else 0
 
 
-def show_evaluation(evaluation: EvaluationRunReport, *, as_json: bool) -> None:
+def show_evaluation(evaluation: EvaluationReport, *, as_json: bool) -> None:
     """Print the numbers of an evaluation for a person or for a machine."""
     if as_json:
         from assay.report.evaluation import evaluation_document

@@ -12,7 +12,7 @@ from assay.analysis.gate import RuleChecker
 from assay.errors import AssayError, Interrupted, SpecError
 from assay.evaluation.policy import verdicts, verdicts_of
 from assay.evaluation.repeatability import repeatability
-from assay.evaluation.specifications import Prepared, Step, plan_again, prepare_step
+from assay.evaluation.specifications import Prepared, SpecificationStep, plan_again, prepare_step
 from assay.interop.import_files import ImportOptions, import_file
 from assay.models.event_loop import run_to_end
 from assay.prepare.plan import Plan
@@ -67,7 +67,7 @@ class Evaluating:
                     raise Interrupted(words) from stop
         return self._report()
 
-    def _planned(self, step: Step) -> Plan | None:
+    def _planned(self, step: SpecificationStep) -> Plan | None:
         """The plan of a step that can start now; None, with the reason noted, when it cannot."""
         if step.log is not None:
             self._import(step, step.log)
@@ -89,7 +89,7 @@ class Evaluating:
             self._outcomes[step.key].error = str(error)
             return None
 
-    def _import(self, step: Step, log: Path) -> None:
+    def _import(self, step: SpecificationStep, log: Path) -> None:
         """Take the result of a step from the log that holds it."""
         outcome = self._outcomes[step.key]
         try:
@@ -100,7 +100,7 @@ class Evaluating:
         except AssayError as error:
             outcome.error = str(error)
 
-    def _score(self, step: Step, plan: Plan) -> None:
+    def _score(self, step: SpecificationStep, plan: Plan) -> None:
         """Score recorded answers."""
         outcome = self._outcomes[step.key]
         try:
@@ -110,7 +110,7 @@ class Evaluating:
         except AssayError as error:
             outcome.error = str(error)
 
-    async def _answer(self, live: Sequence[tuple[Step, Plan]]) -> None:
+    async def _answer(self, live: Sequence[tuple[SpecificationStep, Plan]]) -> None:
         """Ask the models: specifications that share one come after each other, so that its limits hold."""
         limit = self._prepared.options.max_cost
         purse = None if limit is None else SpendingLimit(limit)
@@ -118,7 +118,7 @@ class Evaluating:
         self._listener.expect(sum(counts))
         await asyncio.gather(*(self._chain(chain, purse) for chain in chains(live)))
 
-    async def _chain(self, chain: Sequence[tuple[Step, Plan]], purse: SpendingLimit | None) -> None:
+    async def _chain(self, chain: Sequence[tuple[SpecificationStep, Plan]], purse: SpendingLimit | None) -> None:
         for step, plan in chain:
             outcome = self._outcomes[step.key]
             for repeat in step.repeats:
@@ -154,7 +154,9 @@ class Evaluating:
             failures=self._checker.failures,
         )
 
-    def _specification(self, step: Step, evaluation: str, reports: dict[str, RunReport]) -> SpecificationReport:
+    def _specification(
+        self, step: SpecificationStep, evaluation: str, reports: dict[str, RunReport]
+    ) -> SpecificationReport:
         outcome = self._outcomes[step.key]
         run_reports = list(outcome.reports)
         if step.repeats_of is not None and step.repeats_of in reports:
@@ -178,7 +180,7 @@ class Evaluating:
         )
 
 
-def _waves(steps: Sequence[Step]) -> Iterator[list[Step]]:
+def _waves(steps: Sequence[SpecificationStep]) -> Iterator[list[SpecificationStep]]:
     """Steps in groups: each group reads only results of the groups before it."""
     depth: dict[str, int] = {}
     for step in steps:
@@ -187,9 +189,9 @@ def _waves(steps: Sequence[Step]) -> Iterator[list[Step]]:
         yield [step for step in steps if depth[step.key] == level]
 
 
-def chains(live: Sequence[tuple[Step, Plan]]) -> list[list[tuple[Step, Plan]]]:
+def chains(live: Sequence[tuple[SpecificationStep, Plan]]) -> list[list[tuple[SpecificationStep, Plan]]]:
     """Groups that share no model; within a group one comes after the other, in the order of the file."""
-    groups: list[tuple[set[str], list[tuple[Step, Plan]]]] = []
+    groups: list[tuple[set[str], list[tuple[SpecificationStep, Plan]]]] = []
     for entry in live:
         models = {str(connection.identity) for connection in entry[1].connections.values()}
         touched = [group for group in groups if group[0] & models]

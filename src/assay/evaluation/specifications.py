@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class SpecificationStep:
     """A specification with its task loaded; `plan` is None while it waits for a result or for rows to be generated.
 
     `runs` is how often it is run; `repeats_of` is the specification that it runs again to see how much it varies. `log`
@@ -57,7 +57,7 @@ class Prepared:
     """An evaluation that is ready to run, its steps in an order in which each finds what it reads."""
 
     run: LoadedRun
-    steps: tuple[Step, ...]
+    steps: tuple[SpecificationStep, ...]
     options: Options
     registry: Registry
     make: Make | None = None
@@ -89,9 +89,9 @@ def prepare_run(
     return replace(prepared, steps=_planned(_in_order(steps), prepared))
 
 
-def _planned(steps: Sequence[Step], prepared: Prepared) -> tuple[Step, ...]:
+def _planned(steps: Sequence[SpecificationStep], prepared: Prepared) -> tuple[SpecificationStep, ...]:
     """The steps with their plans, but for those that wait for a result; all that is wrong comes at once."""
-    planned: list[Step] = []
+    planned: list[SpecificationStep] = []
     problems: list[Problem] = []
     for step in steps:
         try:
@@ -106,7 +106,7 @@ def _planned(steps: Sequence[Step], prepared: Prepared) -> tuple[Step, ...]:
     return tuple(planned)
 
 
-def prepare_step(step: Step, prepared: Prepared, results: Results | None = None) -> Plan:
+def prepare_step(step: SpecificationStep, prepared: Prepared, results: Results | None = None) -> Plan:
     """The plan of one specification."""
     return prepare_loaded(
         step.loaded,
@@ -144,9 +144,9 @@ def _with_run_config(options: Options, config: RunConfig, overrides: frozenset[s
 
 def inspect_steps(
     run: LoadedRun, registry: Registry, options: Options, overrides: frozenset[str] = frozenset()
-) -> tuple[list[Step], list[Problem]]:
+) -> tuple[list[SpecificationStep], list[Problem]]:
     """Every specification with its task loaded, and everything wrong with any of them."""
-    steps: list[Step] = []
+    steps: list[SpecificationStep] = []
     problems: list[Problem] = []
     for specification in run.specifications:
         if specification.settings.type == "repeatability":
@@ -173,7 +173,7 @@ def inspect_steps(
 
 def _step(
     specification: LoadedSpecification, run: LoadedRun, registry: Registry, options: Options, overrides: frozenset[str]
-) -> Step:
+) -> SpecificationStep:
     settings = specification.settings
     assert settings.task_key is not None
     document = find_task(settings.task_key, run.document.root, run.reading)
@@ -192,7 +192,7 @@ def _step(
         specification=specification.key,
     )
     runs = 1 if settings.repeatability is None else settings.repeatability.num_runs
-    return Step(
+    return SpecificationStep(
         key=specification.key,
         specification=specification,
         loaded=loaded,
@@ -214,7 +214,7 @@ def _log(specification: LoadedSpecification, run: LoadedRun) -> Path | None:
     return path if path.is_file() else None
 
 
-def log_notes(steps: Sequence[Step]) -> list[Problem]:
+def log_notes(steps: Sequence[SpecificationStep]) -> list[Problem]:
     """A note for every specification whose result was to be in a file that is not there: it is run instead."""
     return [
         step.specification.problem(
@@ -232,7 +232,7 @@ def _model(key: str | None, loaded: LoadedTask, options: Options) -> ModelRefere
     return (key if key is not None else options.model) if asks else None
 
 
-def step_model_problems(step: Step, run: LoadedRun) -> list[Problem]:
+def step_model_problems(step: SpecificationStep, run: LoadedRun) -> list[Problem]:
     """What is wrong with the models that a specification and its task name; nothing is connected."""
     problems = list(model_problems(step.loaded, run.definitions))
     if isinstance(step.options.model, str):
@@ -262,7 +262,7 @@ def scope_problems(run: LoadedRun) -> list[Problem]:
     return problems
 
 
-def _repeat_problems(step: Step) -> list[Problem]:
+def _repeat_problems(step: SpecificationStep) -> list[Problem]:
     """Recorded answers are the same each time: repeating them would show nothing."""
     if step.runs == 1 or any(
         part.kind.asks_model for part in (step.loaded.solver, *step.loaded.scorers) if part is not None
@@ -281,7 +281,7 @@ def _at(specification: LoadedSpecification, error: SpecError, field: str) -> lis
     ]
 
 
-def _dependency_problems(steps: Sequence[Step]) -> list[Problem]:
+def _dependency_problems(steps: Sequence[SpecificationStep]) -> list[Problem]:
     """A result that nobody makes, or that waits for itself."""
     by_key = {step.key: step for step in steps}
     problems = []
@@ -300,7 +300,7 @@ def _dependency_problems(steps: Sequence[Step]) -> list[Problem]:
     return problems
 
 
-def _waits_for_itself(step: Step, by_key: Mapping[str, Step]) -> bool:
+def _waits_for_itself(step: SpecificationStep, by_key: Mapping[str, SpecificationStep]) -> bool:
     seen = {step.key}
     after = step.after
     while after is not None and after in by_key:
@@ -312,12 +312,12 @@ def _waits_for_itself(step: Step, by_key: Mapping[str, Step]) -> bool:
 
 
 def _repeated(
-    specification: LoadedSpecification, run: LoadedRun, steps: Sequence[Step]
-) -> tuple[list[Step], list[Problem]]:
+    specification: LoadedSpecification, run: LoadedRun, steps: Sequence[SpecificationStep]
+) -> tuple[list[SpecificationStep], list[Problem]]:
     """The specifications that one of type repeatability runs again."""
     settings = specification.settings
     assert settings.repeatability_config is not None
-    targets: list[Step] = []
+    targets: list[SpecificationStep] = []
     problems: list[Problem] = []
     for target in settings.inputs:
         wrong, suggestion = _unknown_input(target, run, steps)
@@ -349,7 +349,7 @@ def _repeated(
 
 
 def _unknown_input(
-    target: RepeatedInput, run: LoadedRun, steps: Sequence[Step]
+    target: RepeatedInput, run: LoadedRun, steps: Sequence[SpecificationStep]
 ) -> tuple[str, str | None] | tuple[None, None]:
     """What is wrong with a specification that is to be repeated, and the nearest right name."""
     assert run.evaluation is not None
@@ -364,12 +364,12 @@ def _unknown_input(
     return None, None
 
 
-def _in_order(steps: Sequence[Step]) -> list[Step]:
+def _in_order(steps: Sequence[SpecificationStep]) -> list[SpecificationStep]:
     """The steps so that each comes after the one whose result it reads; otherwise as written."""
     by_key = {step.key: step for step in steps}
-    ordered: dict[str, Step] = {}
+    ordered: dict[str, SpecificationStep] = {}
 
-    def place(step: Step) -> None:
+    def place(step: SpecificationStep) -> None:
         if step.key in ordered:
             return
         if step.after is not None:

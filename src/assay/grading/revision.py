@@ -14,7 +14,7 @@ from assay.grading.judge_models import Clients
 from assay.judging.ask import ask_judge
 from assay.judging.json_extraction import Unreadable, objects_in
 from assay.judging.panel import Tally
-from assay.judging.parse import Reading, field_of, spoken
+from assay.judging.parse import ParsedReply, field_of, spoken
 from assay.judging.prompts import wording
 from assay.judging.question import fenced
 from assay.judging.rubric import Rubric
@@ -62,7 +62,7 @@ async def revise(clients: Clients, brief: Brief, config: ImprovementConfig) -> R
         purpose="generate",
     )
 
-    def read(text: str) -> Reading[Rubric]:
+    def read(text: str) -> ParsedReply[Rubric]:
         return read_revision(text, brief.rubric, labelled=brief.labelled)
 
     async with clients.asking() as ask:
@@ -76,7 +76,7 @@ async def revise(clients: Clients, brief: Brief, config: ImprovementConfig) -> R
     return Revision(rubric=rubric, problem=problem, usage=tally.usage, cost_usd=cost_usd)
 
 
-def read_revision(text: str, before: Rubric, *, labelled: bool) -> Reading[Rubric]:
+def read_revision(text: str, before: Rubric, *, labelled: bool) -> ParsedReply[Rubric]:
     """The rubric in a reply; raises Unreadable for one that cannot take the place of `before`, with the reason."""
     objects = [candidate for candidate in objects_in(spoken(text)) if field_of(candidate, "criteria") is not None]
     if not objects:
@@ -93,7 +93,7 @@ def read_revision(text: str, before: Rubric, *, labelled: bool) -> Reading[Rubri
     if labelled:
         _require_fit(revised, before)
     sections = before.sections if len(revised) == len(before) else ()
-    return Reading(
+    return ParsedReply(
         value=Rubric(revised.criteria, before.guidelines, sections=sections),
         written=text,
         reasoning=str(field_of(objects[-1], "changes") or "") or None,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.judging.json_extraction import Object, Unreadable, objects_in
-from assay.judging.parse import Reading, field_of, read_object, spoken
+from assay.judging.parse import ParsedReply, field_of, read_object, spoken
 from assay.judging.prompts import wording
 from assay.judging.question import Question, Submission, material, told
 from assay.types import Item, Request, Sampling
@@ -17,7 +17,7 @@ class Whole:
 
     def __init__(self, questions: Sequence[Question]) -> None:
         self.questions = tuple(questions)
-        self.read_so_far: dict[int, Reading[Any]] = {}
+        self.read_so_far: dict[int, ParsedReply[Any]] = {}
 
     def request(self, submission: Submission, sampling: Sampling) -> Request:
         """The question: the submission, then every criterion under a name of its own."""
@@ -44,7 +44,7 @@ class Whole:
             "additionalProperties": False,
         }
 
-    def read(self, text: str) -> Reading[Mapping[int, Reading[Any]]]:
+    def read(self, text: str) -> ParsedReply[Mapping[int, ParsedReply[Any]]]:
         """All answers, with those of an earlier reply; raises Unreadable while a criterion lacks one."""
         reply = spoken(text)
         names = [answer_name(place) for place in range(len(self.questions))]
@@ -61,7 +61,7 @@ class Whole:
                 problems.append(f"{answer_name(place)}: {problem}")
         if problems:
             raise Unreadable("; ".join(problems))
-        return Reading(value=dict(self.read_so_far), written=reply)
+        return ParsedReply(value=dict(self.read_so_far), written=reply)
 
 
 def answer_name(place: int) -> str:
@@ -69,7 +69,7 @@ def answer_name(place: int) -> str:
     return f"criterion_{place + 1}"
 
 
-def _answer(holding: Sequence[Object], place: int, question: Question) -> Reading[Any]:
+def _answer(holding: Sequence[Object], place: int, question: Question) -> ParsedReply[Any]:
     """The last answer to a criterion: an object with its explanation, or the bare verdict."""
     answer = next(
         (
@@ -83,4 +83,4 @@ def _answer(holding: Sequence[Object], place: int, question: Question) -> Readin
         raise Unreadable("there is no answer")
     if isinstance(answer, Mapping):
         return read_object(answer, question.field, question.answers())
-    return Reading(value=question.answers().read(answer), written=str(answer))
+    return ParsedReply(value=question.answers().read(answer), written=str(answer))

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from assay.judging.answers import shown
 from assay.judging.json_extraction import Unreadable
-from assay.judging.parse import Reading
+from assay.judging.parse import ParsedReply
 from assay.judging.prompts import wording
 from assay.types import Ask, CallPurpose, Failure, FailureKind, Item, Reply, Request
 
@@ -46,7 +46,7 @@ async def ask_judge(
     request: Request,
     *,
     model: str,
-    read: Callable[[str], Reading[Value]],
+    read: Callable[[str], ParsedReply[Value]],
     stage: str = "score",
     short: Mapping[str, Any] | None = None,
     purpose: CallPurpose = "judge",
@@ -62,7 +62,7 @@ async def ask_judge(
     while True:
         reply = await ask(question, model)
         reading = _read(reply, read)
-        if isinstance(reading, Reading):
+        if isinstance(reading, ParsedReply):
             return Verdict(
                 value=reading.value,
                 written=reading.written,
@@ -84,7 +84,7 @@ async def ask_judge(
         turn += 1
 
 
-def _read(reply: Reply, read: Callable[[str], Reading[Value]]) -> Reading[Value] | _Trouble:
+def _read(reply: Reply, read: Callable[[str], ParsedReply[Value]]) -> ParsedReply[Value] | _Trouble:
     ending = f" (finish reason {reply.finish_reason})" if reply.finish_reason not in (None, "stop") else ""
     if reply.refusal is not None:
         return _Trouble("refusal", f"the judge refused: {reply.refusal}")

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from assay.judging.ask import ask_judge
 from assay.judging.json_extraction import Unreadable, objects_in
-from assay.judging.parse import Reading, field_of, spoken
+from assay.judging.parse import ParsedReply, field_of, spoken
 from assay.judging.prompts import wording
 from assay.judging.question import fenced
 from assay.types import Ask, CallPurpose, Failure, Item, Request, Sampling
@@ -128,7 +128,7 @@ class ClaimJudge:
             self.ask,
             request,
             model=self.model,
-            read=lambda text: Reading(value=read(text), written=text),
+            read=lambda text: ParsedReply(value=read(text), written=text),
             stage=self.stage,
             purpose=self.purpose,
         )

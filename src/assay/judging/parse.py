@@ -29,7 +29,7 @@ class Answers(Protocol[Given]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading(Generic[Value]):
+class ParsedReply(Generic[Value]):
     """A reply that could be read: the value, how the judge wrote it, and what it said beside it."""
 
     value: Value
@@ -38,7 +38,7 @@ class Reading(Generic[Value]):
     confidence: float | None = None
 
 
-def read_reply(text: str, field: str, answers: Answers[Value]) -> Reading[Value]:
+def read_reply(text: str, field: str, answers: Answers[Value]) -> ParsedReply[Value]:
     """The value of `field` in the last object that has it; a reply without objects may be the bare value.
 
     Raises Unreadable, with the problem named, when the reply does not say one thing clearly.
@@ -61,13 +61,13 @@ def spoken(text: str) -> str:
     return reply
 
 
-def read_object(reply_object: Object, field: str, answers: Answers[Value]) -> Reading[Value]:
+def read_object(reply_object: Object, field: str, answers: Answers[Value]) -> ParsedReply[Value]:
     """The value of `field` in an object, with what stands beside it; raises Unreadable."""
     value = field_of(reply_object, field)
     if value is None:
         raise Unreadable(f'the field "{field}" is null')
     confidence = number_of(field_of(reply_object, "confidence"))
-    return Reading(
+    return ParsedReply(
         value=answers.read(value),
         written=plain(value).strip(),
         reasoning=next(filter(None, (_reasons(field_of(reply_object, name)) for name in _REASONS)), None),
@@ -75,14 +75,14 @@ def read_object(reply_object: Object, field: str, answers: Answers[Value]) -> Re
     )
 
 
-def _alone(text: str, field: str, answers: Answers[Value]) -> Reading[Value]:
+def _alone(text: str, field: str, answers: Answers[Value]) -> ParsedReply[Value]:
     """A reply that is the value, or that begins or ends with a line which is the value."""
     if STARTS.search(text):
         raise Unreadable(f'the reply holds no complete JSON object with the field "{field}"')
     lines = [line.strip() for line in _FENCE.sub("", text).splitlines() if line.strip()]
     if len(lines) == 1:
         text_value = _without_name(lines[0], field)
-        return Reading(value=answers.read(text_value), written=text_value)
+        return ParsedReply(value=answers.read(text_value), written=text_value)
     for place in (0, -1):
         if not lines:
             break
@@ -94,7 +94,7 @@ def _alone(text: str, field: str, answers: Answers[Value]) -> Reading[Value]:
         rest = lines[1:] if place == 0 else lines[:-1]
         if answers.named_in("\n".join(rest)) - {value}:
             raise Unreadable("the reply names more than one answer")
-        return Reading(value=value, written=text_value)
+        return ParsedReply(value=value, written=text_value)
     raise Unreadable(f'the reply holds neither a JSON object with the field "{field}" nor just an answer')
 
 

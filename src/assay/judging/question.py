@@ -14,7 +14,7 @@ from assay.judging.answers import Labels, bare, listed, number_of, plain, shown
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.examples import Judged
 from assay.judging.json_extraction import Unreadable
-from assay.judging.parse import Answers, Reading, read_reply
+from assay.judging.parse import Answers, ParsedReply, read_reply
 from assay.judging.prompts import wording
 from assay.judging.shuffle import digest
 from assay.types import Item, Request, Sampling
@@ -151,7 +151,7 @@ class Question:
         )
         return Request(messages=messages, sampling=sampling, schema=self.schema(), purpose="judge")
 
-    def read(self, text: str) -> Reading[Any]:
+    def read(self, text: str) -> ParsedReply[Any]:
         """What a reply says; raises Unreadable."""
         return read_reply(text, self.field, self.answers())
 

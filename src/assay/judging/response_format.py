@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from assay.judging.answers import AnyLabel, Labels, Range, listed
-from assay.judging.parse import Answers, Reading, read_reply
+from assay.judging.parse import Answers, ParsedReply, read_reply
 from assay.judging.prompts import wording
 from assay.types import Item
 
@@ -25,7 +25,7 @@ class Form(Generic[Value]):
     schema: Mapping[str, Any]
     answers: Answers[Value]
 
-    def read(self, text: str) -> Reading[Value]:
+    def read(self, text: str) -> ParsedReply[Value]:
         """What a reply says; raises Unreadable."""
         return read_reply(text, self.field, self.answers)
 

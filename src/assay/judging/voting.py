@@ -11,7 +11,7 @@ from assay.judging.ask import Verdict, ask_judge
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.examples import Judged
 from assay.judging.panel_config import Judge, PanelConfig
-from assay.judging.parse import Reading
+from assay.judging.parse import ParsedReply
 from assay.judging.question import Question, Submission, Wishes
 from assay.judging.shuffle import OrderKey, shown_orders
 from assay.judging.token_probability import answer_probability
@@ -131,7 +131,7 @@ async def _verdict(
     ask: Ask,
     request: Request,
     call: JudgeCall,
-    read: Callable[[str], Reading[Any]],
+    read: Callable[[str], ParsedReply[Any]],
     short: Mapping[str, Any],
 ) -> Verdict[Any] | _Trouble:
     """What a judge answers; a key or a name that is wrong comes as ModelRejected."""

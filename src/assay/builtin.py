@@ -26,25 +26,25 @@ NAMED = "ASSAY_PLUGINS"
 
 def registry(*, plugins: bool = True) -> Registry:
     """Everything a file may name: what ships, then what plug-ins add."""
-    known = Registry()
-    known.sources.add_all(SOURCES)
-    known.solvers.add_all(SOLVERS)
-    known.scorers.add_all(SCORERS)
-    known.metrics.add_all(METRICS)
-    known.synthesizers.add_all(SYNTHESIZERS)
+    kinds = Registry()
+    kinds.sources.add_all(SOURCES)
+    kinds.solvers.add_all(SOLVERS)
+    kinds.scorers.add_all(SCORERS)
+    kinds.metrics.add_all(METRICS)
+    kinds.synthesizers.add_all(SYNTHESIZERS)
     if plugins:
-        add_plugins(known)
-    return known
+        add_plugins(kinds)
+    return kinds
 
 
-def add_plugins(known: Registry) -> None:
+def add_plugins(kinds: Registry) -> None:
     """Let installed packages with an `assay.plugins` entry point, and modules named by hand, add their kinds."""
     for point in entry_points(group=PLUGINS):
         # a plug-in is foreign code: whatever it raises is reported under its name
         try:
             plugin = point.load()
             code = None if point.dist is None else installed_digest(point.dist)
-            _take(known, plugin, code or source_digest(sys.modules[point.module]))
+            _add_marked(kinds, plugin, code or source_digest(sys.modules[point.module]))
         except (Exception, SystemExit) as error:
             raise SpecError(
                 f'the plug-in "{point.name}" ({point.value}) could not be loaded: {_cause(error)}'
@@ -52,7 +52,7 @@ def add_plugins(known: Registry) -> None:
     for name in filter(None, os.environ.get(NAMED, "").split(",")):
         try:
             module = _imported(name)
-            _take(known, module, source_digest(module))
+            _add_marked(kinds, module, source_digest(module))
         except (Exception, SystemExit) as error:
             raise SpecError(f'the plug-in "{name}" could not be loaded: {_cause(error)}') from error
 
@@ -70,27 +70,27 @@ def _imported(name: str) -> ModuleType:
     return import_module(name)
 
 
-def _take(known: Registry, plugin: Any, code: str) -> None:
+def _add_marked(kinds: Registry, plugin: Any, code: str) -> None:
     """Add what a plug-in offers, and note the digest of its code with every kind that it adds."""
-    before = [set(table) for table in known.tables]
-    _add(known, plugin)
-    for table, names in zip(known.tables, before, strict=True):
+    before = [set(table) for table in kinds.tables]
+    _add(kinds, plugin)
+    for table, names in zip(kinds.tables, before, strict=True):
         table.mark([name for name in table if name not in names], code)
 
 
-def _add(known: Registry, plugin: Any) -> None:
+def _add(target: Registry, plugin: Any) -> None:
     """Add what a plug-in offers: a function `register`, or the kinds that stand in its module."""
     if isinstance(plugin, BaseKind):
-        known.add(plugin)
+        target.add(plugin)
         return
     if not isinstance(plugin, ModuleType):
-        plugin(known)
+        plugin(target)
         return
     kinds = [value for value in vars(plugin).values() if isinstance(value, BaseKind)]
     if hasattr(plugin, "register"):
-        plugin.register(known)
+        plugin.register(target)
     elif not kinds:
         raise SpecError("it holds no scorer, no metric and no function register(registry)")
     else:
         for kind in kinds:
-            known.add(kind)
+            target.add(kind)

@@ -45,10 +45,10 @@ class Problem:
         head = f"{self.place}: {self.message}{hint}"
         if self.source_line is None:
             return head
-        shown = self.source_line.replace("\t", " ")
+        line = self.source_line.replace("\t", " ")
         gutter = f"{self.place.line:>5} | "
         caret = " " * (len(gutter) - 2) + "| " + " " * (self.place.column - 1) + "^"
-        return f"{head}\n{gutter}{shown}\n{caret}"
+        return f"{head}\n{gutter}{line}\n{caret}"
 
 
 class AssayError(Exception):

@@ -72,16 +72,16 @@ def scorer(
     ('shouts', ('shouts',))
     """
 
-    def made(given: Function) -> BatchScorerKind:
-        called = name or given.__name__
+    def made(function_to_wrap: Function) -> BatchScorerKind:
+        called = name or function_to_wrap.__name__
         names = fields or (called,)
         span = _span(called, range)
-        provided = [each for each in _parameters(given) if each in ("answer", "sample")]
+        provided = [parameter for parameter in _parameters(function_to_wrap) if parameter in ("answer", "sample")]
         base = _reply_scorer(names) if "answer" in provided else _scorer(names)
-        settings = _settings(given, called, base, provided)
+        settings = _settings(function_to_wrap, called, base, provided)
         return BatchScorerKind(
             settings=settings,
-            score=lambda settings, rows: _scored(given, Expected(names, span), settings, rows),
+            score=lambda settings, rows: _scored(function_to_wrap, Expected(names, span), settings, rows),
             values=names,
             ranges={} if span is None else dict.fromkeys(names, span),
         )
@@ -131,21 +131,24 @@ def metric(
     True
     """
 
-    def made(given: Function) -> MetricKind:
-        called = name or given.__name__
-        first, *_ = [*_parameters(given), ""]
+    def made(function_to_wrap: Function) -> MetricKind:
+        called = name or function_to_wrap.__name__
+        first, *_ = [*_parameters(function_to_wrap), ""]
         if not first:
             raise SpecError(f"the metric {called} takes no values: its first parameter is the list of numbers")
         if not isinstance(per_sample, bool):
             raise SpecError(f"{called}: per_sample is True or False: the decorated function itself takes one value")
         if range is not None and not per_sample:
             raise SpecError(f"{called}: a range is for the numbers of single samples; add per_sample=True")
-        settings = _settings(given, called, FieldMetric, [first])
+        settings = _settings(function_to_wrap, called, FieldMetric, [first])
         if per_sample:
-            one = SampleFunction(given, text=get_type_hints(given).get(first) is str, bounds=_span(called, range))
+            one = SampleFunction(
+                function_to_wrap, text=get_type_hints(function_to_wrap).get(first) is str, bounds=_span(called, range)
+            )
             return MetricKind(settings=settings, compute=one.mean, per_sample=one.per_sample)
         return MetricKind(
-            settings=settings, compute=lambda settings, table, context: _measured(given, settings, table, context)
+            settings=settings,
+            compute=lambda settings, table, context: _measured(function_to_wrap, settings, table, context),
         )
 
     return made if function is None else made(function)
@@ -158,7 +161,7 @@ def _parameters(function: Function) -> Mapping[str, inspect.Parameter]:
 def _settings(function: Function, called: str, base: type[Any], provided: list[str]) -> type[Any]:
     """The settings of a kind: the parameters that a file must or may give."""
     hints = get_type_hints(function)
-    wanted: dict[str, Any] = {"type": (Literal[called], ...)}
+    settings_fields: dict[str, Any] = {"type": (Literal[called], ...)}
     for name, parameter in _parameters(function).items():
         if name in provided:
             continue
@@ -167,10 +170,10 @@ def _settings(function: Function, called: str, base: type[Any], provided: list[s
         has_default = parameter.default is not inspect.Parameter.empty
         kind = hints.get(name, type(parameter.default) if has_default else str)
         if kind in _PLAIN or getattr(kind, "__origin__", None) in _PLAIN or issubclass(base, FieldMetric):
-            wanted[name] = (kind, parameter.default if has_default else ...)
+            settings_fields[name] = (kind, parameter.default if has_default else ...)
         else:
-            wanted[name] = (Template, Template(parameter.default) if has_default else ...)
-    model: type[Any] = create_model(called.title().replace("_", ""), __base__=base, **wanted)
+            settings_fields[name] = (Template, Template(parameter.default) if has_default else ...)
+    model: type[Any] = create_model(called.title().replace("_", ""), __base__=base, **settings_fields)
     model.__doc__ = inspect.getdoc(function) or f"A {_sort(base)} of your own."
     return model
 
@@ -180,7 +183,7 @@ def _sort(base: type[Any]) -> str:
 
 
 def _means(names: tuple[str, ...]) -> list[dict[str, Any]]:
-    return [{"type": "mean", "field": each, "name": each} for each in names]
+    return [{"type": "mean", "field": field_name, "name": field_name} for field_name in names]
 
 
 def _reply_scorer(names: tuple[str, ...]) -> type[ScorerSpec]:
@@ -211,12 +214,12 @@ class Expected:
     span: tuple[float, float] | None
 
 
-def _span(called: str, given: tuple[float, float] | None) -> tuple[float, float] | None:
-    if given is None:
+def _span(called: str, bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+    if bounds is None:
         return None
-    low, high = map(float, given)
+    low, high = map(float, bounds)
     if not low < high:
-        raise SpecError(f"{called}: a range goes from the least value to the greatest, and {given} does not")
+        raise SpecError(f"{called}: a range goes from the least value to the greatest, and {bounds} does not")
     return low, high
 
 
@@ -224,18 +227,18 @@ def _scored(function: Function, expected: Expected, settings: Any, rows: Rows) -
     """Score row by row; whatever the function raises is a failure of its row."""
     columns = dict(_columns(function, settings, rows))
     failures = {place: failure for column in columns.values() for place, failure in column.failures.items()}
-    values: dict[str, list[Any]] = {each: [None] * len(rows) for each in expected.names}
+    values: dict[str, list[Any]] = {field_name: [None] * len(rows) for field_name in expected.names}
     for place in range(len(rows)):
         if place in failures:
             continue
         try:
-            found = _by_name(function(**{name: column.values[place] for name, column in columns.items()}), expected)
+            scores = _by_name(function(**{name: column.values[place] for name, column in columns.items()}), expected)
         # the boundary to foreign code: whatever goes wrong in it belongs to this row
         except Exception as error:
             failures[place] = Failure(stage="score", kind="code", detail=f"{type(error).__name__}: {error}")
             continue
-        for each, value in found.items():
-            values[each][place] = value
+        for field_name, value in scores.items():
+            values[field_name][place] = value
     return ScoreColumns(values=values, failures=dict(sorted(failures.items())))
 
 
@@ -250,28 +253,28 @@ def _columns(function: Function, settings: Any, rows: Rows) -> Iterator[tuple[st
             yield name, texts(value, rows) if isinstance(value, Template) else Column(values=[value] * len(rows))
 
 
-def _by_name(found: Any, expected: Expected) -> dict[str, float | str]:
+def _by_name(result: Any, expected: Expected) -> dict[str, float | str]:
     names = expected.names
-    given = found if isinstance(found, Mapping) else {names[0]: found}
-    made: dict[str, float | str] = {}
-    for name, value in given.items():
+    by_name = result if isinstance(result, Mapping) else {names[0]: result}
+    values: dict[str, float | str] = {}
+    for name, value in by_name.items():
         if name not in names:
             raise ValueError(f'gave a value "{name}", but only {", ".join(names)} are declared')
         if value is None:
             continue
-        made[name] = value if isinstance(value, str) else number_in_range(name, value, expected.span)
-    return made
+        values[name] = value if isinstance(value, str) else number_in_range(name, value, expected.span)
+    return values
 
 
 def _measured(function: Function, settings: Any, table: Table, context: Context) -> MetricResult:
-    found = numbers(table, settings.field)
-    counts = found.counts
-    column = found.columns[0] if counts is None else found.columns[0].repeat(counts)
+    field_numbers = numbers(table, settings.field)
+    counts = field_numbers.counts
+    column = field_numbers.columns[0] if counts is None else field_numbers.columns[0].repeat(counts)
     first, *others = _parameters(function)
     n = len(column)
     if not n:
         nothing = MetricValue(value=None, n=0, reason="no sample has a value")
-        return MetricResult(values={settings.value_name(settings.type): nothing}, n_excluded=found.n_excluded)
+        return MetricResult(values={settings.value_name(settings.type): nothing}, n_excluded=field_numbers.n_excluded)
     try:
         result = function(**{first: column.tolist()}, **{name: getattr(settings, name) for name in others})
     # the boundary to foreign code: a metric that fails is undefined, with the reason
@@ -279,14 +282,14 @@ def _measured(function: Function, settings: Any, table: Table, context: Context)
         result, reason = None, f"{type(error).__name__}: {error}"
     else:
         reason = "the function gave None"
-    given = result if isinstance(result, Mapping) else {settings.value_name(settings.type): result}
+    by_name = result if isinstance(result, Mapping) else {settings.value_name(settings.type): result}
     interval = no_interval("no interval for a metric of your own", level=context.level)
     return MetricResult(
         values={
             name: MetricValue(value=None, n=n, reason=reason)
             if value is None or not math.isfinite(value)
             else MetricValue(value=float(value), n=n, interval=interval)
-            for name, value in given.items()
+            for name, value in by_name.items()
         },
-        n_excluded=found.n_excluded,
+        n_excluded=field_numbers.n_excluded,
     )

@@ -88,7 +88,7 @@ class InSandbox:
         return self.function(*arguments, sandbox=self.sandbox)
 
     def bind(self, sandbox: Any) -> InSandbox:
-        """The same function in this sandbox."""
+        """The function, bound to a sandbox."""
         return replace(self, sandbox=sandbox)
 
 

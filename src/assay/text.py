@@ -14,8 +14,8 @@ def clean(text: str, *, width: int | None = None) -> str:
     'a [31mb c'
     """
     if not (text.isascii() and text.isprintable()):
-        shown = (" " if unicodedata.category(ch) in ("Cc", "Cf", "Zl", "Zp", "Cs") else ch for ch in text)
-        text = "".join(shown)
+        characters = (" " if unicodedata.category(ch) in ("Cc", "Cf", "Zl", "Zp", "Cs") else ch for ch in text)
+        text = "".join(characters)
     if width is not None and len(text) > width:
         return text[: width - 1] + "…"
     return text

@@ -57,7 +57,7 @@ OTHER_NAMES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A confidence interval and how it was made; a bound that cannot be had is None.
+    """A confidence interval and how it was made; a bound that cannot be computed is None.
 
     `standard_error` is that of the value in the interval, None where the method has none.
     """
@@ -189,7 +189,9 @@ class Trace:
     def get_function_call_arguments(self, call: Item | str) -> Any:
         """The arguments of a call, named by itself or by its id; JSON text is read, other text stays as it is."""
         if isinstance(call, str):
-            named = next((each for each in self.function_calls if each.get("call_id") == call), None)
+            named = next(
+                (function_call for function_call in self.function_calls if function_call.get("call_id") == call), None
+            )
             if named is None:
                 raise KeyError(f"no function call has the id {call!r}")
             call = named
@@ -418,7 +420,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One value a row; rows that failed hold a filler and stand in `failures` by their place in the batch."""
+    """One value per row; rows that failed hold a filler and stand in `failures` by their place in the batch."""
 
     values: list[Any]
     failures: dict[int, Failure] = field(default_factory=dict)

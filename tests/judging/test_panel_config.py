@@ -52,7 +52,7 @@ def test_judges_that_are_one_model_asked_in_one_way_are_twins():
 
 def test_a_criterion_that_no_example_fits_is_named():
     rubric = Rubric((Criterion(requirement="Polite.", name="polite"), Criterion(requirement="Short.")))
-    examples = [Example(requirement="Polite.", text="hello", said="MET")]
+    examples = [Example(requirement="Polite.", text="hello", label="MET")]
     assert example_notes(rubric, PanelConfig()) == []
     assert example_notes(rubric, PanelConfig(few_shot=FewShot(examples, count=0))) == []
     (note,) = example_notes(rubric, PanelConfig(few_shot=FewShot(examples)))

@@ -8,7 +8,7 @@ import pytest
 
 from assay.judging.answers import AnyLabel, Labels, Range
 from assay.judging.json_extraction import Unreadable
-from assay.judging.parse import Reading, read_reply
+from assay.judging.parse import ParsedReply, read_reply
 
 YES_NO = Labels(["yes", "no"])
 PERCENT = Range(0, 100)
@@ -157,4 +157,4 @@ def test_hostile_strings_are_read_or_refused(real_data):
         for answers in (YES_NO, PERCENT, AnyLabel()):
             for said in (text, orjson.dumps({"prediction": text, "reasoning": text}).decode()):
                 with contextlib.suppress(Unreadable):
-                    assert isinstance(read_reply(said, "prediction", answers), Reading)
+                    assert isinstance(read_reply(said, "prediction", answers), ParsedReply)

@@ -35,8 +35,8 @@ LETTER = Submission(
     row=3,
 )
 EXAMPLES = [
-    Example(requirement="Is polite.", text="Go away.", said="UNMET", reason="It is rude."),
-    Example(requirement="Is polite.", text="Please.", said="MET"),
+    Example(requirement="Is polite.", text="Go away.", label="UNMET", reason="It is rude."),
+    Example(requirement="Is polite.", text="Please.", label="MET"),
 ]
 
 

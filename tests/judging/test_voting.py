@@ -34,7 +34,7 @@ def test_without_a_seed_nothing_is_shuffled(scale):
 
 
 def test_all_judges_see_the_same_examples():
-    few_shot = FewShot([Example(requirement="Is polite.", text=f"text {n}", said="MET") for n in range(9)], count=2)
+    few_shot = FewShot([Example(requirement="Is polite.", text=f"text {n}", label="MET") for n in range(9)], count=2)
     first, second = judge_calls(POLITE, PANEL, TEXT, PanelConfig(few_shot=few_shot))
     assert first.examples == second.examples
     assert len(first.question.examples) == 2

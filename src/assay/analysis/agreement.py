@@ -16,7 +16,7 @@ from assay.analysis.panels import (
     without_each,
 )
 from assay.analysis.scale import ABSENT, MOST_RATERS, Intervals, Votes
-from assay.results.agreement import PANEL, AgainstTruth, Between, CriterionAgreement, MetricsResult, Values
+from assay.results.agreement import PANEL, AgainstTruth, AgreementResult, Between, CriterionAgreement, Values
 from assay.stats.abstention import abstentions
 from assay.stats.additive_stats import Additive, macro
 from assay.stats.alpha import Scale as AlphaScale
@@ -47,7 +47,7 @@ def agreement(
     notes: Sequence[str] = (),
     measure: Intervals = DEFAULT,
     on_criterion: Callable[[str], None] = lambda _name: None,
-) -> MetricsResult:
+) -> AgreementResult:
     """The agreement on every criterion and over all of them; the same votes and seed give the same intervals.
 
     `scores` compares total scores with those of the truth; `totals` holds what each judge alone would give.
@@ -60,10 +60,10 @@ def agreement(
     on_criterion("all criteria")
     overall: dict[str, dict[str, MetricValue]] = {}
     defined: dict[str, dict[str, int]] = {}
-    compared = [each for each in criteria if (each.truth != ABSENT).any()]
-    for name in dict.fromkeys(rater for each in compared for rater in each.raters()):
+    compared = [votes for votes in criteria if (votes.truth != ABSENT).any()]
+    for name in dict.fromkeys(rater for votes in compared for rater in votes.raters()):
         overall[name], defined[name] = _overall(compared, name, measure)
-    return MetricsResult(
+    return AgreementResult(
         criteria=tuple(by_criterion),
         overall=overall,
         defined=defined,
@@ -85,8 +85,8 @@ def _without_intervals(criteria: Sequence[Votes], measure: Intervals) -> Iterato
 
 
 def _criterion(votes: Votes, measure: Intervals) -> CriterionAgreement:
-    known = votes.truth != ABSENT
-    raters = votes.raters() if known.any() else {}
+    labelled = votes.truth != ABSENT
+    raters = votes.raters() if labelled.any() else {}
     ceilings = {}
     if len(votes.people) > 1:
         people = votes.ratings(votes.people)
@@ -98,7 +98,7 @@ def _criterion(votes: Votes, measure: Intervals) -> CriterionAgreement:
         kind=votes.scale.kind,
         labels=votes.scale.labels,
         n_items=len(np.unique(votes.items)),
-        n_without_truth=int((~known).sum()),
+        n_without_truth=int((~labelled).sum()),
         judges={name: _against(votes, name, codes, measure) for name, codes in raters.items()},
         between=_between(votes, votes.judges, measure),
         people=_between(votes, votes.people, measure),
@@ -113,8 +113,8 @@ def _against(votes: Votes, name: str, codes: IntArray, measure: Intervals) -> Ag
     rows = (votes.truth != ABSENT) & (codes != ABSENT)
     per_option = {}
     for place, label in enumerate(votes.scale.labels):
-        found = one_class(pairs, place, level=level)
-        per_option[label] = dict(zip(("precision", "recall", "f1"), found, strict=True))
+        numbers = one_class(pairs, place, level=level)
+        per_option[label] = dict(zip(("precision", "recall", "f1"), numbers, strict=True))
     return AgainstTruth(
         values=_discrete(votes, name, pairs, measure) | _continuous(votes, name, codes, measure),
         per_option=per_option,
@@ -135,8 +135,8 @@ def _discrete(votes: Votes, name: str, pairs: Pairs, measure: Intervals) -> dict
     scale, level = votes.scale, measure.level
     values = {"accuracy": accuracy(pairs, level=level)}
     if scale.kind == "binary":
-        found = binary(pairs, level=level)
-        values |= {"precision": found["precision"], "recall": found["recall"], "f1": found["f1_score"]}
+        numbers = binary(pairs, level=level)
+        values |= {"precision": numbers["precision"], "recall": numbers["recall"], "f1": numbers["f1_score"]}
     if scale.kind == "ordinal":
         values["adjacent_accuracy"] = adjacent_accuracy(pairs, scale.numbers(), level=level)
     for key, weighting in _KAPPAS.items():
@@ -152,13 +152,13 @@ def _continuous(votes: Votes, name: str, codes: IntArray, measure: Intervals) ->
         return {}
     values, level = votes.scale.numbers(), measure.level
     both = (votes.truth >= 0) & (codes >= 0)
-    said, truth, items = values[codes[both]], values[votes.truth[both]], votes.items[both]
+    predicted, truth, items = values[codes[both]], values[votes.truth[both]], votes.items[both]
     if name == PANEL and votes.panel_values is not None:
-        said = votes.panel_values[both]
+        predicted = votes.panel_values[both]
     rng, bounds = measure.rng(votes.name, name, "errors"), (float(values.min()), float(values.max()))
-    errors = errors_between(said, truth, items, rng=rng, bounds=bounds, level=level)
-    found = {"bias": errors.bias, "mae": errors.mae, "rmse": errors.rmse}
-    return found | {kind: correlation(said, truth, kind, items, level=level) for kind in CORRELATIONS}
+    errors = errors_between(predicted, truth, items, rng=rng, bounds=bounds, level=level)
+    numbers = {"bias": errors.bias, "mae": errors.mae, "rmse": errors.rmse}
+    return numbers | {kind: correlation(predicted, truth, kind, items, level=level) for kind in CORRELATIONS}
 
 
 def _between(votes: Votes, raters: Mapping[str, IntArray], measure: Intervals) -> Between | None:
@@ -182,33 +182,33 @@ def _between(votes: Votes, raters: Mapping[str, IntArray], measure: Intervals) -
     for key, weighting in _KAPPAS.items():
         if weighting == "none" or valued:
             random = rng(key) if measure.covers_pairs(len(names)) else None
-            for found in pairwise_kappas(ratings, weighting, rng=random, level=level):
-                pairs.setdefault((names[found.first], names[found.second]), {})[key] = found.value
+            for pair in pairwise_kappas(ratings, weighting, rng=random, level=level):
+                pairs.setdefault((names[pair.first], names[pair.second]), {})[key] = pair.value
     without = without_each(votes, raters, "ordinal" if votes.scale.kind == "ordinal" else "nominal", measure)
     return Between(raters=names, values=values, pairs=pairs, without=without)
 
 
 def _overall(criteria: Sequence[Votes], name: str, measure: Intervals) -> tuple[dict[str, MetricValue], dict[str, int]]:
     """Pooled accuracy, the means over criteria, and over how many each is taken."""
-    there = [(each, each.pairs(each.raters()[name])) for each in criteria if name in each.raters()]
-    found = {"micro_accuracy": micro_accuracy([pairs for _, pairs in there], level=measure.level)}
-    sums: dict[str, list[Additive]] = {"macro_accuracy": [accuracy_sums(pairs) for _, pairs in there]}
+    rated = [(votes, votes.pairs(votes.raters()[name])) for votes in criteria if name in votes.raters()]
+    values = {"micro_accuracy": micro_accuracy([pairs for _, pairs in rated], level=measure.level)}
+    sums: dict[str, list[Additive]] = {"macro_accuracy": [accuracy_sums(pairs) for _, pairs in rated]}
     for key, weighting in _KAPPAS.items():
         sums[f"macro_{key}"] = [
-            kappa_sums(pairs, each.scale.numbers(), weighting)
-            for each, pairs in there
-            if weighting == "none" or each.scale.values is not None
+            kappa_sums(pairs, votes.scale.numbers(), weighting)
+            for votes, pairs in rated
+            if weighting == "none" or votes.scale.values is not None
         ]
     defined = {}
     for key, parts in sums.items():
         mean = macro(parts, rng=measure.rng("overall", name, key), level=measure.level)
         if parts:
-            found[key], defined[key] = mean.value, mean.defined
-    return found, defined
+            values[key], defined[key] = mean.value, mean.defined
+    return values, defined
 
 
 def _between_overall(criteria: Sequence[Votes], measure: Intervals) -> dict[str, MetricValue]:
-    tables = [each.ratings(each.judges) for each in criteria if len(each.judges) > 1]
+    tables = [votes.ratings(votes.judges) for votes in criteria if len(votes.judges) > 1]
     if not tables:
         return {}
     sums = {

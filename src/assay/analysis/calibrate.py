@@ -39,22 +39,22 @@ SOMEBODY = ""
 
 
 @dataclass(slots=True)
-class Labels:
-    """What people said of one criterion, or of the run's number; `said` holds a number a person and sample."""
+class HumanLabels:
+    """The human labels of one criterion, or of the run's metric; `numbers` holds one number per sample and person."""
 
-    said: dict[str, dict[str, float]] = field(default_factory=dict)
+    numbers: dict[str, dict[str, float]] = field(default_factory=dict)
     chances: dict[str, float] = field(default_factory=dict)
     drawn: int = 0
     empty: int = 0
 
     def mean(self, sample_id: str) -> float:
-        """The mean of what people said of a sample."""
-        numbers = self.said[sample_id].values()
+        """The mean of the human labels of a sample."""
+        numbers = self.numbers[sample_id].values()
         return sum(numbers) / len(numbers)
 
 
 def judged_run(store: Store, record: RunRecord, metric: str | None) -> tuple[RunSeries, Series]:
-    """A run and the one of its numbers that is asked about, a value a sample."""
+    """A run and the metric to calibrate, with one value per sample."""
     measures = sample_means(store, record, registry())
     headline = [address for address, measure in measures.items() if measure.headline] or list(measures)
     if not measures:
@@ -71,24 +71,24 @@ def calibrate_run(
 ) -> tuple[Calibration, ...]:
     """Correct the judge's number by the labels in a file: for the run, or for every criterion that the file names."""
     run, series = judged_run(store, record, metric)
-    found = read_labels(path, series)
+    by_criterion = read_labels(path, series)
     refuse_other_answers(store, record, path)
-    return tuple(_calibrated(run, series, name, labels, level) for name, labels in found.items())
+    return tuple(_calibrated(run, series, name, labels, level) for name, labels in by_criterion.items())
 
 
-def read_labels(path: Path, series: Series) -> dict[str | None, Labels]:
+def read_labels(path: Path, series: Series) -> dict[str | None, HumanLabels]:
     """The labels of a file by criterion; a SpecError with everything wrong with it."""
-    found: dict[str | None, Labels] = {}
+    by_criterion: dict[str | None, HumanLabels] = {}
     refused = Refused(path)
     for number, row in enumerate(read_table(path, ("sample_id", "label")), start=1):
         try:
-            _take(found, row, series)
+            _add_label(by_criterion, row, series)
         except ValueError as wrong:
             refused.add(number, str(wrong))
     refused.check()
-    if not any(labels.said for labels in found.values()):
+    if not any(labels.numbers for labels in by_criterion.values()):
         raise SpecError(f"{path} has no label yet")
-    return found
+    return by_criterion
 
 
 def refuse_other_answers(store: Store, record: RunRecord, path: Path) -> None:
@@ -102,8 +102,8 @@ def refuse_other_answers(store: Store, record: RunRecord, path: Path) -> None:
         row = rows.get(entry.sample_id) or rows.get(str(harmless(entry.sample_id)))
         if row is None or entry.trial:
             continue
-        shown = _shown(entry)
-        if any(_told(row[name]) != _told(shown.get(name)) for name in columns if name in row):
+        cells = _sheet_cells(entry)
+        if any(_comparable(row[name]) != _comparable(cells.get(name)) for name in columns if name in row):
             other.append(entry.sample_id)
     if other:
         raise SpecError(
@@ -113,54 +113,56 @@ def refuse_other_answers(store: Store, record: RunRecord, path: Path) -> None:
         )
 
 
-def _shown(entry: Sample) -> dict[str, Any]:
+def _sheet_cells(entry: Sample) -> dict[str, Any]:
     """What the sheet of suggestions shows of a sample."""
     return {"output": entry.output, **{f"{SHOWN}{name}": value for name, value in entry.sample.items()}}
 
 
-def _told(cell: Any) -> str | float:
+def _comparable(cell: Any) -> str | float:
     """A cell as it is compared: spreadsheets write numbers, line ends and formula signs in their own way."""
     text = " ".join(_text(cell).removeprefix("'").split())
     number = number_in(text)
     return text if number is None else number
 
 
-def _take(found: dict[str | None, Labels], row: Mapping[str, Any], series: Series) -> None:
+def _add_label(by_criterion: dict[str | None, HumanLabels], row: Mapping[str, Any], series: Series) -> None:
     criterion = _text(row.get("criterion")) or None
     if criterion is not None and criterion not in series.criteria:
-        known = listing(series.criteria)
-        raise ValueError(f'no criterion is called "{criterion}"{_hint(criterion, series.criteria)}; there is {known}')
-    sample_id = _known_id(_text(row["sample_id"]), series)
-    labels = found.setdefault(criterion, Labels())
+        criteria = listing(series.criteria)
+        raise ValueError(
+            f'no criterion is called "{criterion}"{_hint(criterion, series.criteria)}; there is {criteria}'
+        )
+    sample_id = _sample_id(_text(row["sample_id"]), series)
+    labels = by_criterion.setdefault(criterion, HumanLabels())
     chance = _text(row.get(CHANCE))
     if chance:
         labels.drawn += 1
         labels.chances[sample_id] = _chance(chance)
-    said = _text(row["label"])
-    if not said:
+    label = _text(row["label"])
+    if not label:
         labels.empty += 1
         return
     person = _text(row.get("annotator")) or SOMEBODY
-    mine = labels.said.setdefault(sample_id, {})
+    mine = labels.numbers.setdefault(sample_id, {})
     if person in mine:
         raise ValueError(f'a second label of sample "{sample_id}"' + (f' by "{person}"' if person else ""))
     worth = series.options.get(criterion, {}) | {"MET": 1.0, "UNMET": 0.0} if criterion else series.measure.labels
-    mine[person] = _worth(said, worth, _bounds(series, criterion))
+    mine[person] = _worth(label, worth, _bounds(series, criterion))
 
 
 def _text(value: Any) -> str:
     return "" if value is None else str(value).strip()
 
 
-def _hint(name: str, known: Mapping[str, Any]) -> str:
-    near = nearest(name, known)
-    return f'; did you mean "{near}"?' if near else ""
+def _hint(name: str, names: Mapping[str, Any]) -> str:
+    closest = nearest(name, names)
+    return f'; did you mean "{closest}"?' if closest else ""
 
 
-def _known_id(sample_id: str, series: Series) -> str:
-    for each in (sample_id, sample_id.removeprefix("'")):
-        if each in series.values or each in series.failed:
-            return each
+def _sample_id(sample_id: str, series: Series) -> str:
+    for name in (sample_id, sample_id.removeprefix("'")):
+        if name in series.values or name in series.failed:
+            return name
     raise ValueError(f'the run has no sample "{sample_id}"{_hint(sample_id, {**series.values, **series.failed})}')
 
 
@@ -171,15 +173,15 @@ def _chance(text: str) -> float:
     return number
 
 
-def _worth(said: str, worth: Mapping[str, float], bounds: tuple[float, float] | None) -> float:
+def _worth(label_text: str, worth: Mapping[str, float], bounds: tuple[float, float] | None) -> float:
     """The number that a label stands for."""
     named = {option_key(label): number for label, number in worth.items()}
-    number = named.get(option_key(said), number_in(said))
+    number = named.get(option_key(label_text), number_in(label_text))
     if number is None:
         declared = f" nor one of the labels {listing(worth)}" if worth else ""
-        raise ValueError(f'the label "{said}" is no number{declared}')
+        raise ValueError(f'the label "{label_text}" is no number{declared}')
     if bounds is not None and not bounds[0] <= number <= bounds[1]:
-        raise ValueError(f"the label {said} lies outside of the range {bounds[0]:g} to {bounds[1]:g}")
+        raise ValueError(f"the label {label_text} lies outside of the range {bounds[0]:g} to {bounds[1]:g}")
     return number
 
 
@@ -191,15 +193,17 @@ def _bounds(series: Series, criterion: str | None) -> tuple[float, float] | None
     return (0.0, 1.0) if all(0 <= number <= 1 for number in numbers) else None
 
 
-def _calibrated(run: RunSeries, series: Series, criterion: str | None, labels: Labels, level: float) -> Calibration:
+def _calibrated(
+    run: RunSeries, series: Series, criterion: str | None, labels: HumanLabels, level: float
+) -> Calibration:
     judged = series.values if criterion is None else series.criteria[criterion]
-    ids = [each for each in labels.said if each in judged]
-    rest = [each for each in judged if each not in labels.said]
-    warnings = _warnings(labels, n_unjudged=len(labels.said) - len(ids))
+    ids = [sample_id for sample_id in labels.numbers if sample_id in judged]
+    rest = [sample_id for sample_id in judged if sample_id not in labels.numbers]
+    warnings = _warnings(labels, n_unjudged=len(labels.numbers) - len(ids))
     chances, rest_chances = _chances(labels, judged, (ids, rest), _bounds(series, criterion), warnings)
     clusters = run.clusters([*ids, *rest], series.measure.address)
-    found = LabelledScores(
-        labels=np.array([labels.mean(each) for each in ids], dtype=np.float64),
+    scores = LabelledScores(
+        labels=np.array([labels.mean(sample_id) for sample_id in ids], dtype=np.float64),
         judged=_column(judged, ids),
         rest=_column(judged, rest),
         chances=chances,
@@ -209,29 +213,30 @@ def _calibrated(run: RunSeries, series: Series, criterion: str | None, labels: L
     )
     origin = None
     if chances is None:
-        origin = origin_chance(found.judged, found.rest)
+        origin = origin_chance(scores.judged, scores.rest)
         if origin < CHOSEN:
             warnings.append(
-                f"the labelled samples are unlike the others: the judge's mean is {found.judged.mean():.3f} there and "
-                f"{found.rest.mean():.3f} on the rest (p = {origin:.2g}). Labels must be drawn at random: see --suggest"
+                f"the labelled samples are unlike the others: the judge's mean is {scores.judged.mean():.3f} there "
+                f"and {scores.rest.mean():.3f} on the rest (p = {origin:.2g}). "
+                "Labels must be drawn at random: see --suggest"
             )
     rng = generator(run.record.seed, f"calibrate/{series.measure.address}[{criterion or ''}]")
-    made = calibrate(found, bounds=_bounds(series, criterion), level=level, rng=rng)
+    estimate = calibrate(scores, bounds=_bounds(series, criterion), level=level, rng=rng)
     return Calibration(
         run=run.record.id,
         address=series.measure.address,
         criterion=criterion,
-        found=made,
+        found=estimate,
         origin_p=origin,
         warnings=tuple(warnings),
     )
 
 
 def _column(judged: Mapping[str, float], ids: Sequence[str]) -> FloatArray:
-    return np.array([judged[each] for each in ids], dtype=np.float64)
+    return np.array([judged[sample_id] for sample_id in ids], dtype=np.float64)
 
 
-def _warnings(labels: Labels, *, n_unjudged: int) -> list[str]:
+def _warnings(labels: HumanLabels, *, n_unjudged: int) -> list[str]:
     warnings = []
     if n_unjudged:
         warnings.append(f"{n_unjudged:,} labels are of samples that have no number of the judge; they are left out")
@@ -244,7 +249,7 @@ def _warnings(labels: Labels, *, n_unjudged: int) -> list[str]:
 
 
 def _chances(
-    labels: Labels,
+    labels: HumanLabels,
     judged: Mapping[str, float],
     ids: tuple[Sequence[str], Sequence[str]],
     bounds: tuple[float, float] | None,
@@ -254,16 +259,16 @@ def _chances(
     if not labels.chances:
         return None, None
     labelled, rest = ids
-    if any(each not in labels.chances for each in labelled):
+    if any(sample_id not in labels.chances for sample_id in labelled):
         warnings.append(f"some labels have no {CHANCE}: all are taken as drawn evenly")
         return None, None
     every = list(judged)
-    again = dict(zip(every, chances_to_label(_doubt(judged, every, bounds), labels.drawn).tolist(), strict=True))
-    own = np.array([labels.chances[each] for each in labelled], dtype=np.float64)
-    if not np.allclose(own, [again[each] for each in labelled], rtol=1e-3):
+    recomputed = dict(zip(every, chances_to_label(_doubt(judged, every, bounds), labels.drawn).tolist(), strict=True))
+    stored = np.array([labels.chances[sample_id] for sample_id in labelled], dtype=np.float64)
+    if not np.allclose(stored, [recomputed[sample_id] for sample_id in labelled], rtol=1e-3):
         warnings.append("the labels were drawn for another run: its other samples are taken as equally likely")
-        return own, None
-    return own, np.array([again[each] for each in rest], dtype=np.float64)
+        return stored, None
+    return stored, np.array([recomputed[sample_id] for sample_id in rest], dtype=np.float64)
 
 
 def _doubt(judged: Mapping[str, float], ids: Sequence[str], bounds: tuple[float, float] | None) -> FloatArray:
@@ -307,18 +312,19 @@ def write_suggestions(path: Path, suggestions: Sequence[Suggestion], *, force: b
         raise SpecError(f'"{path.name}" is to hold suggestions: end it in .csv')
     if path.exists() and not force:
         raise SpecError(f"{path} is there already: --force replaces it, and the labels in it")
-    shown = [
-        {name: cell for name, cell in _shown(each.entry).items() if name != f"{SHOWN}sample_id"} for each in suggestions
+    all_cells = [
+        {name: cell for name, cell in _sheet_cells(suggestion.entry).items() if name != f"{SHOWN}sample_id"}
+        for suggestion in suggestions
     ]
-    columns = list(dict.fromkeys(name for cells in shown for name in cells))
+    columns = list(dict.fromkeys(name for cells in all_cells for name in cells))
     try:
         with path.open("w", encoding="utf-8", newline="") as out:
             writer = csv.writer(out)
             writer.writerow(["sample_id", "label", CHANCE, *columns])
-            for each, cells in zip(suggestions, shown, strict=True):
-                said = [cells.get(name) for name in columns]
-                harmless_cells = [harmless(cell if cell is None else str(cell)) for cell in said]
-                chance = f"{each.chance:.{CHANCE_DIGITS}g}"
-                writer.writerow([harmless(each.entry.sample_id), "", chance, *harmless_cells])
+            for suggestion, cells in zip(suggestions, all_cells, strict=True):
+                row = [cells.get(name) for name in columns]
+                harmless_cells = [harmless(cell if cell is None else str(cell)) for cell in row]
+                chance = f"{suggestion.chance:.{CHANCE_DIGITS}g}"
+                writer.writerow([harmless(suggestion.entry.sample_id), "", chance, *harmless_cells])
     except OSError as error:
         raise SpecError(f"cannot write {path}: {error.strerror or error}") from error

@@ -74,7 +74,7 @@ def compare_runs(store: Store, records: Sequence[RunRecord], options: CompareOpt
     pairs = list(combinations(lettered, 2)) if options.all_pairs else [(lettered[0], other) for other in lettered[1:]]
     matching = tuple(_match(store, first, other) for first, other in pairs)
     every = [
-        _one(first, other, address, match, options)
+        _compare_metric(first, other, address, match, options)
         for ((_, first), (_, other)), match in zip(pairs, matching, strict=True)
         for address in measures[0]
     ]
@@ -108,30 +108,30 @@ def _read(
     *,
     worst_case: bool,
 ) -> list[RunSeries]:
-    """Every run once; where one has several rows a sample, all of them sample by sample."""
+    """Every run once; where one has several rows per sample, all of them sample by sample."""
     fanned = any(record.spec.fans_out for record in records)
     read: dict[str, RunSeries] = {}
-    for record, own in zip(records, measures, strict=True):
+    for record, means in zip(records, measures, strict=True):
         if record.id not in read:
-            read[record.id] = series_of(store, record, own, ignored=ignored, columns=fanned)
+            read[record.id] = series_of(store, record, means, ignored=ignored, columns=fanned)
     if worst_case:
         for record in records:
             for series in read[record.id].series.values():
                 series.fill_lost(1 if record.id == records[0].id else 0)
     if fanned:
-        made = {name for run in read.values() for name in made_columns(run)}
-        read = {name: by_source(run, made) for name, run in read.items()}
+        output_columns = {name for run in read.values() for name in made_columns(run)}
+        read = {name: by_source(run, output_columns) for name, run in read.items()}
     return [read[record.id] for record in records]
 
 
 def _refuse_unknown(ignored: Sequence[str], read: Sequence[RunSeries]) -> None:
     """A column that no sample has cannot be ignored: it is misspelt."""
-    known = dict.fromkeys(name for run in read for name in sorted(run.names))
+    columns = dict.fromkeys(name for run in read for name in sorted(run.names))
     problems = [
-        Problem(message=f'no sample has a column "{name}" to ignore; there are {listing(known)}', suggestion=near)
+        Problem(message=f'no sample has a column "{name}" to ignore; there are {listing(columns)}', suggestion=closest)
         for name in ignored
-        if name not in known
-        for near in [nearest(name, known)]
+        if name not in columns
+        for closest in [nearest(name, columns)]
     ]
     if problems:
         raise SpecError(problems)
@@ -141,25 +141,25 @@ def _measures(
     store: Store, records: Sequence[RunRecord], options: CompareOptions
 ) -> tuple[list[dict[str, SampleMean]], list[str]]:
     """For every run the numbers that all of them have, and what is left out."""
-    known = registry()
-    every = [sample_measures(store, record, known) for record in records]
+    kinds = registry()
+    every = [sample_measures(store, record, kinds) for record in records]
     if any(record.spec.fans_out for record in records):
         # rows of an answer are summed over their sample, which says nothing of a confusion table or of groups of rows
         every = [
-            {address: own for address, own in each.items() if own.sums is None and own.macro_by is None}
-            for each in every
+            {address: mean for address, mean in means.items() if mean.sums is None and mean.macro_by is None}
+            for means in every
         ]
     shared = [address for address in every[0] if all(address in other for other in every[1:])]
-    common = [address for address in shared if len({own[address].macro_by for own in every}) == 1]
+    common = [address for address in shared if len({means[address].macro_by for means in every}) == 1]
     if not common:
-        there = "; ".join(f"{record.id} has {listing(own)}" for record, own in zip(records, every, strict=True))
-        raise SpecError(f"the runs have no metric of the same name to compare: {there}")
+        described = "; ".join(f"{record.id} has {listing(means)}" for record, means in zip(records, every, strict=True))
+        raise SpecError(f"the runs have no metric of the same name to compare: {described}")
     if options.metrics:
-        wanted = [one_mean(store, records, common, name) for name in options.metrics]
+        chosen = [one_mean(store, records, common, name) for name in options.metrics]
     else:
-        headline = [address for address in common if all(own[address].headline for own in every)] or common
-        wanted = [address for address in headline if every[0][address].sums is None] or headline
-    left_out = dict.fromkeys(address for own in every for address in own if address not in shared)
+        headline = [address for address in common if all(means[address].headline for means in every)] or common
+        chosen = [address for address in headline if every[0][address].sums is None] or headline
+    left_out = dict.fromkeys(address for means in every for address in means if address not in shared)
     notes = [f"not in all runs, so not compared: {listing(left_out)}"] if left_out else []
     regrouped = [address for address in shared if address not in common]
     if regrouped:
@@ -169,23 +169,23 @@ def _measures(
         for one, other in pairwise(records)
         if one.task != other.task
     ]
-    scorers = {own[address].scorer: None for own in every for address in wanted}
+    scorers = {means[address].scorer: None for means in every for address in chosen}
     for start in range(len(records) - 1 if options.all_pairs else 1):
-        notes += _sameness(records[start:], scorers, known, options.names[start:])
+        notes += _sameness(records[start:], scorers, kinds, options.names[start:])
     notes += [f"run {record.id} is partial: it may lack samples" for record in records if record.status == "partial"]
-    return [{address: own[address] for address in dict.fromkeys(wanted)} for own in every], notes
+    return [{address: means[address] for address in dict.fromkeys(chosen)} for means in every], notes
 
 
 def _sameness(
-    records: Sequence[RunRecord], keys: Collection[str], known: Registry, names: Sequence[str]
+    records: Sequence[RunRecord], keys: Collection[str], kinds: Registry, names: Sequence[str]
 ) -> Iterator[str]:
     """What a reader must know of runs that are one, or whose scorers are not."""
     first, *rest = records
-    before = completed(first.spec, known)
+    before = completed(first.spec, kinds)
     for name, record in zip(names[1:], rest, strict=False):
         if record.id == first.id:
             yield f"{names[0]} and {name} are the same run, {record.id}"
-        after = completed(record.spec, known)
+        after = completed(record.spec, kinds)
         for key in keys:
             one, other = before.scorer(key), after.scorer(key)
             changed = changed_settings(one, other) if one is not None and other is not None else []
@@ -206,7 +206,7 @@ def dataset_notes(records: Sequence[RunRecord], matching: Sequence[Matching], na
             f"only in {name}": len(match.only_after),
             "with other content": len(match.other_content),
         }
-        parts = [f"{n:,} {what}" for what, n in differing.items() if n]
+        parts = [f"{n:,} {kind}" for kind, n in differing.items() if n]
         if parts:
             yield f"the datasets of {names[0]} and {name} differ: samples {', '.join(parts)}"
         elif _live_digest(first) != _live_digest(record):
@@ -220,20 +220,20 @@ def _live_digest(record: RunRecord) -> str | None:
 
 def _match(store: Store, baseline: tuple[str, RunSeries], compared: tuple[str, RunSeries]) -> Matching:
     (against, first), (letter, other) = baseline, compared
-    here, there = first.contents, other.contents
-    both = [each for each in here if each in there]
-    changed = tuple(each for each in both if here[each] != there[each])
-    found = Matching(
+    here, theirs = first.contents, other.contents
+    both = [sample_id for sample_id in here if sample_id in theirs]
+    changed = tuple(sample_id for sample_id in both if here[sample_id] != theirs[sample_id])
+    matching = Matching(
         letter=letter,
         against=against,
         n_common=len(both) - len(changed),
-        only_before=tuple(each for each in here if each not in there),
-        only_after=tuple(each for each in there if each not in here),
+        only_before=tuple(sample_id for sample_id in here if sample_id not in theirs),
+        only_after=tuple(sample_id for sample_id in theirs if sample_id not in here),
         other_content=changed,
     )
-    if not found.n_common:
+    if not matching.n_common:
         raise SpecError(_nothing_in_common(store, first, other, changed))
-    return found
+    return matching
 
 
 def _nothing_in_common(store: Store, first: RunSeries, other: RunSeries, changed: Sequence[str]) -> str:
@@ -251,14 +251,14 @@ def _nothing_in_common(store: Store, first: RunSeries, other: RunSeries, changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """A comparison before the others are known; `shown` holds the numbers of the samples that both runs have."""
+class _PairedMetric:
+    """A comparison before the others are known; `values` holds the numbers of the samples that both runs have."""
 
     letter: str
     against: str
     address: str
-    shown: tuple[Mapping[str, float], Mapping[str, float]]
-    found: Paired
+    values: tuple[Mapping[str, float], Mapping[str, float]]
+    paired: Paired
     groups: Mapping[str, Paired]
     criteria: Mapping[str, Paired]
     failed: tuple[int, int]
@@ -267,21 +267,23 @@ class _Found:
     numbers: tuple[MetricValue, MetricValue]
 
 
-def _one(first: RunSeries, other: RunSeries, address: str, found: Matching, options: CompareOptions) -> _Found:
+def _compare_metric(
+    first: RunSeries, other: RunSeries, address: str, matching: Matching, options: CompareOptions
+) -> _PairedMetric:
     before, after = first.series[address], other.series[address]
-    matched = [each for each in first.contents if first.contents[each] == other.contents.get(each)]
-    ids = [each for each in matched if each in before.values and each in after.values]
+    matched = [sample_id for sample_id in first.contents if first.contents[sample_id] == other.contents.get(sample_id)]
+    ids = [sample_id for sample_id in matched if sample_id in before.values and sample_id in after.values]
     differ = _Differ(first, before, after, options.level)
-    labels = dict.fromkeys(before.groups[each] for each in ids if each in before.groups)
+    labels = dict.fromkeys(before.groups[sample_id] for sample_id in ids if sample_id in before.groups)
     difference, numbers = differ.whole(ids)
-    return _Found(
-        letter=found.letter,
-        against=found.against,
+    return _PairedMetric(
+        letter=matching.letter,
+        against=matching.against,
         address=address,
-        shown=(_each(before, ids), _each(after, ids)),
-        found=difference,
+        values=(_sample_values(before, ids), _sample_values(after, ids)),
+        paired=difference,
         groups={
-            label: differ.of([each for each in ids if before.groups.get(each) == label], label)
+            label: differ.of([sample_id for sample_id in ids if before.groups.get(sample_id) == label], label)
             for label in sorted(labels)
         },
         criteria={
@@ -290,8 +292,8 @@ def _one(first: RunSeries, other: RunSeries, address: str, found: Matching, opti
             if name in after.criteria
         },
         failed=(
-            sum(each not in before.values for each in matched),
-            sum(each not in after.values for each in matched),
+            sum(sample_id not in before.values for sample_id in matched),
+            sum(sample_id not in after.values for sample_id in matched),
         ),
         counts=(
             _counts(first, before, matched, filled=options.worst_case),
@@ -307,9 +309,9 @@ def _counts(run: RunSeries, series: Series, matched: Sequence[str], *, filled: b
 
     Failed samples that were `filled` with the end of a range have a value, but no score: they are not part of n.
     """
-    failed = sum(each in series.lost for each in matched)
-    without = sum(each not in series.values or (filled and each in series.lost) for each in matched)
-    lost_without = sum(each in series.lost and (filled or each not in series.values) for each in matched)
+    failed = sum(sample_id in series.lost for sample_id in matched)
+    without = sum(sample_id not in series.values or (filled and sample_id in series.lost) for sample_id in matched)
+    lost_without = sum(sample_id in series.lost and (filled or sample_id not in series.values) for sample_id in matched)
     scorers = [] if run.record.summary is None else orjson.loads(run.record.summary)["scorers"]
     detail = next((scorer.get("detail") for scorer in scorers if scorer["key"] == series.measure.scorer), None)
     return SampleCounts(
@@ -321,12 +323,12 @@ def _counts(run: RunSeries, series: Series, matched: Sequence[str], *, filled: b
     )
 
 
-def _each(series: Series, ids: Sequence[str]) -> dict[str, float]:
+def _sample_values(series: Series, ids: Sequence[str]) -> dict[str, float]:
     """The number of each sample: the mean of its rows, where it has several."""
     if series.measure.sums is not None:
-        numbers = {each: series.measure.sums.shown(series.values[each]) for each in ids}
-        return {each: number for each, number in numbers.items() if number is not None}
-    return {each: series.values[each] / series.sizes.get(each, 1) for each in ids}
+        numbers = {sample_id: series.measure.sums.shown(series.values[sample_id]) for sample_id in ids}
+        return {sample_id: number for sample_id, number in numbers.items() if number is not None}
+    return {sample_id: series.values[sample_id] / series.sizes.get(sample_id, 1) for sample_id in ids}
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,8 +343,8 @@ class _Differ:
     def whole(self, ids: Sequence[str]) -> tuple[Paired, tuple[MetricValue, MetricValue]]:
         """The difference over these samples, and the number of either run over them."""
         if self.before.measure.sums is not None and ids:
-            found = self.sums(ids)
-            return found.difference, (found.before, found.after)
+            number_pair = self.sums(ids)
+            return number_pair.difference, (number_pair.before, number_pair.after)
         return self.of(ids), (self.mean(self.before, ids), self.mean(self.after, ids))
 
     def sums(self, ids: Sequence[str], part: str = "") -> PairedSums:
@@ -350,7 +352,9 @@ class _Differ:
         measure = self.before.measure
         assert measure.sums is not None
         pair = measure.sums.compare(
-            measure.value, [self.before.values[each] for each in ids], [self.after.values[each] for each in ids]
+            measure.value,
+            [self.before.values[sample_id] for sample_id in ids],
+            [self.after.values[sample_id] for sample_id in ids],
         )
         return paired_sums(pair, self.first.clusters(ids, measure.address), rng=self._rng(part), level=self.level)
 
@@ -358,21 +362,21 @@ class _Differ:
         """The difference over these samples; samples of several rows count for all of them."""
         if self.before.measure.sums is not None and ids:
             return self.sums(ids, part).difference
-        shown = [_each(side, ids) for side in (self.before, self.after)]
+        sides = [_sample_values(side, ids) for side in (self.before, self.after)]
         if not self.before.sizes or len(ids) < 2:
-            return self.values(shown[0], shown[1], ids, part)
+            return self.values(sides[0], sides[1], ids, part)
         sums = _array(self.before.values, ids), _array(self.after.values, ids)
         sizes = _array(self.before.sizes, ids), _array(self.after.sizes, ids)
         gap = gaps(sums, sizes)
-        made = self.values(dict.fromkeys(ids, 0.0), dict(zip(ids, gap.tolist(), strict=True)), ids, part)
-        wins, losses = (sum((shown[1][e] - shown[0][e]) * way > 0 for e in ids) for way in (1, -1))
-        return replace(made, wins=wins, losses=losses, ties=len(ids) - wins - losses)
+        difference = self.values(dict.fromkeys(ids, 0.0), dict(zip(ids, gap.tolist(), strict=True)), ids, part)
+        wins, losses = (sum((sides[1][e] - sides[0][e]) * way > 0 for e in ids) for way in (1, -1))
+        return replace(difference, wins=wins, losses=losses, ties=len(ids) - wins - losses)
 
     def values(self, before: Mapping[str, float], after: Mapping[str, float], ids: Sequence[str], part: str) -> Paired:
         """The difference of two columns over the samples that both have."""
-        both = [each for each in ids if each in before and each in after]
+        both = [sample_id for sample_id in ids if sample_id in before and sample_id in after]
         if self.before.measure.macro_by is not None:
-            both = [each for each in both if each in self.before.macro_groups]
+            both = [sample_id for sample_id in both if sample_id in self.before.macro_groups]
         groups = self.before.macro_codes(both)
         if groups is not None:
             return paired_macro(
@@ -411,66 +415,66 @@ class _Differ:
 
 
 def _array(values: Mapping[str, float], ids: Sequence[str]) -> FloatArray:
-    return np.array([values[each] for each in ids], dtype=np.float64)
+    return np.array([values[sample_id] for sample_id in ids], dtype=np.float64)
 
 
-def _decided(every: Sequence[_Found], options: CompareOptions) -> list[Compared]:
-    adjusted = holm([each.found.p for each in every])
-    addresses = list(dict.fromkeys(each.address for each in every))
+def _decided(every: Sequence[_PairedMetric], options: CompareOptions) -> list[Compared]:
+    adjusted = holm([result.paired.p for result in every])
+    addresses = list(dict.fromkeys(result.address for result in every))
     lower = {one_address(addresses, name) for name in options.lower_is_better}
-    return [_compared(each, p, options, each.address in lower) for each, p in zip(every, adjusted, strict=True)]
+    return [_compared(result, p, options, result.address in lower) for result, p in zip(every, adjusted, strict=True)]
 
 
 _OPPOSITE: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
 
 
-def _compared(each: _Found, p: float | None, options: CompareOptions, lower: bool) -> Compared:
-    found, (before, after) = each.found, each.shown
-    said, apart = verdict(found, p, margin=options.margin), verdict(found, p)
+def _compared(result: _PairedMetric, p: float | None, options: CompareOptions, lower: bool) -> Compared:
+    difference, (before, after) = result.paired, result.values
+    decision, without_margin = verdict(difference, p, margin=options.margin), verdict(difference, p)
     numbers = [*before.values(), *after.values()]
     return Compared(
-        letter=each.letter,
-        against=each.against,
-        address=each.address,
-        before=each.numbers[0],
-        after=each.numbers[1],
-        found=found,
+        letter=result.letter,
+        against=result.against,
+        address=result.address,
+        before=result.numbers[0],
+        after=result.numbers[1],
+        found=difference,
         p_adjusted=p,
-        verdict=_OPPOSITE.get(said, said) if lower else said,
-        apart=_OPPOSITE.get(apart, apart) if lower else apart,
-        n_to_decide=_to_decide(found, said, options),
+        verdict=_OPPOSITE.get(decision, decision) if lower else decision,
+        apart=_OPPOSITE.get(without_margin, without_margin) if lower else without_margin,
+        n_to_decide=_to_decide(difference, decision, options),
         flips=tuple(
             Flip(sample_id=e, before=before[e], after=after[e]) for e in before if e in after and before[e] != after[e]
         ),
-        failed_before=each.failed[0],
-        failed_after=each.failed[1],
-        counts_before=each.counts[0],
-        counts_after=each.counts[1],
-        range_known=each.range_known,
-        groups=_parts(each.groups),
-        criteria=_parts(each.criteria),
+        failed_before=result.failed[0],
+        failed_after=result.failed[1],
+        counts_before=result.counts[0],
+        counts_after=result.counts[1],
+        range_known=result.range_known,
+        groups=_parts(result.groups),
+        criteria=_parts(result.criteria),
         in_points=bool(numbers) and min(numbers) >= 0 and max(numbers) <= 1,
     )
 
 
-def _parts(found: Mapping[str, Paired]) -> tuple[Part, ...]:
-    adjusted = benjamini_hochberg([each.p for each in found.values()])
+def _parts(by_part: Mapping[str, Paired]) -> tuple[Part, ...]:
+    adjusted = benjamini_hochberg([part.p for part in by_part.values()])
     return tuple(
-        Part(name=name, found=each, p_adjusted=p) for (name, each), p in zip(found.items(), adjusted, strict=True)
+        Part(name=name, found=part, p_adjusted=p) for (name, part), p in zip(by_part.items(), adjusted, strict=True)
     )
 
 
-def _to_decide(found: Paired, said: Verdict, options: CompareOptions) -> int | None:
+def _to_decide(difference: Paired, decision: Verdict, options: CompareOptions) -> int | None:
     """How many samples would settle what is open: a difference as large as the one seen, or as the margin."""
-    value = found.difference.value
-    if value is None or said not in ("undecided", "no clear difference"):
+    value = difference.difference.value
+    if value is None or decision not in ("undecided", "no clear difference"):
         return None
-    if options.margin is not None and not found.share_squared:
+    if options.margin is not None and not difference.share_squared:
         z = z_value(2 * options.level - 1) ** 2
         needed = int(np.ceil(z * (1 - options.margin) / options.margin)) if options.margin else None
     else:
         # An interval that lies outside the margin leaves only the difference itself to be shown.
         margin = options.margin
-        size = value if margin is None or lies_outside(found.narrow, margin) else margin
-        needed = items_to_decide(found.share_squared, size, level=options.level)
-    return needed if needed is not None and needed > found.n else None
+        size = value if margin is None or lies_outside(difference.narrow, margin) else margin
+        needed = items_to_decide(difference.share_squared, size, level=options.level)
+    return needed if needed is not None and needed > difference.n else None

@@ -100,7 +100,7 @@ class RuleChecker:
         if name not in self._series:
             record = find(self._store, name)
             measures = sample_measures(self._store, record, registry())
-            means = {address: own for address, own in measures.items() if own.sums is None}
+            means = {address: mean for address, mean in measures.items() if mean.sums is None}
             self._series[name] = series_of(self._store, record, means)
         return self._series[name]
 
@@ -151,13 +151,13 @@ def _required(store: Store, report: RunReport, options: GateOptions) -> Iterator
 
 def _drops(store: Store, baseline: RunRecord, record: RunRecord, options: GateOptions) -> tuple[list[Check], list[str]]:
     """One check per mean that both runs have, and what a reader must know of the two runs."""
-    wanted = CompareOptions(
+    compare_options = CompareOptions(
         metrics=options.metrics,
         ignored=options.ignored,
         worst_case=options.failures.mode == "worst",
         names=NAMES,
     )
-    comparison = compare_runs(store, [baseline, record], wanted)
+    comparison = compare_runs(store, [baseline, record], compare_options)
     notes = [*comparison.notes, *dataset_notes([baseline, record], comparison.matching, NAMES)]
     return [_drop(compared, options) for compared in comparison.compared], notes
 

@@ -15,7 +15,7 @@ from assay.store.runs import RunRecord
 JUDGE = "judge"
 TRUTH = "ground_truth_label"
 _GIVEN = {"model_as_a_judge_classifier": "predicted_label", "labeler_via_model": "label"}
-"""The field in which a kind of scorer keeps what its judge said."""
+"""The field in which a kind of scorer keeps the label of its judge."""
 _DECLARED = ("correct_labels", "incorrect_labels", "valid_labels")
 
 
@@ -33,7 +33,7 @@ def label_scorers(record: RunRecord) -> dict[str, StoredScorer]:
 
 
 def label_ballots(record: RunRecord, entries: Sequence[Sample]) -> LabelBallots:
-    """What the judges of a run's classifiers and labelers said of every sample, with the true labels."""
+    """The labels that a run's classifiers and labelers gave every sample, with the true labels."""
     ballots: dict[str, Ballot] = {}
     scales: dict[str, Scale] = {}
     for key, scorer in label_scorers(record).items():
@@ -49,10 +49,10 @@ def label_ballots(record: RunRecord, entries: Sequence[Sample]) -> LabelBallots:
 
 def _scale(declared: Sequence[str], ballot: Ballot) -> Scale:
     """The declared labels, and the true ones that the judge was not offered."""
-    known: dict[str, str] = {}
+    by_key: dict[str, str] = {}
     for label in (*declared, *ballot.labels()):
-        known.setdefault(option_key(label), label)
-    return Scale(kind="nominal", labels=tuple(known.values()))
+        by_key.setdefault(option_key(label), label)
+    return Scale(kind="nominal", labels=tuple(by_key.values()))
 
 
 def _ballot(key: str, field: str, entries: Sequence[Sample]) -> Ballot:

@@ -51,7 +51,7 @@ class SampleMean:
 def sample_means(store: Store, record: RunRecord, registry: Registry) -> dict[str, SampleMean]:
     """The metrics of a run that are plain means over samples, by address."""
     measures = sample_measures(store, record, registry)
-    return {address: own for address, own in measures.items() if own.sums is None and own.macro_by is None}
+    return {address: mean for address, mean in measures.items() if mean.sums is None and mean.macro_by is None}
 
 
 def sample_measures(store: Store, record: RunRecord, registry: Registry) -> dict[str, SampleMean]:
@@ -92,16 +92,16 @@ def one_mean(
     store: Store, records: Iterable[RunRecord], measures: Iterable[str], name: str, *, use: str = "compared"
 ) -> str:
     """The one mean that a name means; a SpecError says so where it names a number that is there but is no mean."""
-    known = list(measures)
-    if not find_addresses(known, name):
+    addresses = list(measures)
+    if not find_addresses(addresses, name):
         every = dict.fromkeys(address for record in records for address in _addresses(store, record))
-        found = find_addresses(every, name)
-        if found:
+        elsewhere = find_addresses(every, name)
+        if elsewhere:
             raise SpecError(
-                f'"{name}" exists ({listing(found)}), but not in every run as a metric that can be {use} sample by '
-                f"sample; what can: {listing(known)}"
+                f'"{name}" exists ({listing(elsewhere)}), but not in every run as a metric that can be {use} sample by '
+                f"sample; what can: {listing(addresses)}"
             )
-    return one_address(known, name)
+    return one_address(addresses, name)
 
 
 def _addresses(store: Store, record: RunRecord) -> Iterator[str]:

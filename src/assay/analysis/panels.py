@@ -25,7 +25,7 @@ LEAST_ITEMS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """The score that each judge alone would give: one row an item, one column a judge; `truth` is NaN where unknown."""
+    """The scores that judges would give alone: one row per item, one column per judge; `truth` is NaN where unknown."""
 
     items: IntArray
     table: FloatArray
@@ -41,17 +41,17 @@ def together(votes: Votes, raters: Mapping[str, IntArray], measure: Intervals) -
 
 
 def together_on_totals(totals: Totals, measure: Intervals) -> dict[str, MetricValue]:
-    """The same of the scores that each judge alone would give."""
+    """The agreement of the total scores that each judge alone would give."""
     return _trusted(totals.table, totals.truth, totals.items, measure) if totals.table.shape[1] > 1 else {}
 
 
 def _trusted(table: FloatArray, truth: FloatArray, items: IntArray, measure: Intervals) -> dict[str, MetricValue]:
     """Judges that are wrong together are worth fewer than judges that merely see the same: errors where known."""
-    known = ~np.isnan(truth)
-    found = intraclass(table, items, level=measure.level)
-    errors, of = (table[known] - truth[known, None], items[known]) if known.any() else (table, items)
+    labelled = ~np.isnan(truth)
+    icc = intraclass(table, items, level=measure.level)
+    errors, of = (table[labelled] - truth[labelled, None], items[labelled]) if labelled.any() else (table, items)
     worth = effective_judges(errors, of, level=measure.level)
-    return {"icc_single": found.single, "icc_mean": found.mean, "effective_judges": worth}
+    return {"icc_single": icc.single, "icc_mean": icc.mean, "effective_judges": worth}
 
 
 def without_each(
@@ -94,22 +94,23 @@ def given_to_all(votes: Votes) -> str | None:
 
 def redundant(criteria: Sequence[Votes], measure: Intervals) -> tuple[Redundant, ...]:
     """Two criteria that order the items almost alike, one way or the other: the strongest first."""
-    valued = [each for each in criteria if each.scale.values is not None and each.rows]
-    rows = dict.fromkeys(row for each in valued for row in each.rows)
+    valued = [votes for votes in criteria if votes.scale.values is not None and votes.rows]
+    rows = dict.fromkeys(row for votes in valued for row in votes.rows)
     items = {item: number for number, item in enumerate(dict.fromkeys(item for _, item in rows))}
     if len(valued) < 2:
         return ()
-    columns = [dict(zip(each.rows, _column(each), strict=True)) for each in valued]
+    columns = [dict(zip(votes.rows, _column(votes), strict=True)) for votes in valued]
     table = np.array([[column.get(row, np.nan) for column in columns] for row in rows], dtype=np.float64)
     clusters = np.array([items[item] for _, item in rows], dtype=np.int64)
-    found = redundant_criteria(table, clusters, level=measure.level)
+    correlated = redundant_criteria(table, clusters, level=measure.level)
     return tuple(
-        Redundant(first=valued[pair.first].name, second=valued[pair.second].name, spearman=pair.value) for pair in found
+        Redundant(first=valued[pair.first].name, second=valued[pair.second].name, spearman=pair.value)
+        for pair in correlated
     )
 
 
 def _column(votes: Votes) -> FloatArray:
-    """A number a row: the panel's, else the mean of the judges."""
+    """One number per row: the panel's, else the mean of the judges."""
     if votes.panel is not None:
         plain = votes.values_of(votes.panel)
         return plain if votes.panel_values is None else np.where(votes.panel < 0, np.nan, votes.panel_values)

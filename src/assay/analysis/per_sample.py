@@ -1,4 +1,4 @@
-"""One number a sample: what a comparison, a calibration and a plan read of a stored run."""
+"""One number per sample: what a comparison, a calibration and a plan read of a stored run."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Series:
 
     def macro_codes(self, ids: Sequence[str]) -> IntArray | None:
         """The macro group of each sample as a number; None if the measure is no mean of group means."""
-        return None if self.measure.macro_by is None else _codes(self.macro_groups[each] for each in ids)
+        return None if self.measure.macro_by is None else _codes(self.macro_groups[sample_id] for sample_id in ids)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,18 +80,20 @@ class RunSeries:
         """Rows of one source sample together, and what `cluster_by` joins; None when each stands for itself."""
         if not ids:
             return None
-        joined = _codes(self.sources.get(each, each) for each in ids)
+        joined = _codes(self.sources.get(sample_id, sample_id) for sample_id in ids)
         labels = self.series[address].clusters
         if labels:
-            known = {label: code for code, label in enumerate(dict.fromkeys(labels.values()))}
-            codes = np.array([known[labels[each]] if each in labels else -1 for each in ids], dtype=np.int32)
-            joined = coarsen(joined, TableColumn(codes=codes, distinct=tuple(known)))
+            code_of = {label: code for code, label in enumerate(dict.fromkeys(labels.values()))}
+            codes = np.array(
+                [code_of[labels[sample_id]] if sample_id in labels else -1 for sample_id in ids], dtype=np.int32
+            )
+            joined = coarsen(joined, TableColumn(codes=codes, distinct=tuple(code_of)))
         return None if len(np.unique(joined)) == len(ids) else joined
 
 
 def _codes(labels: Iterable[str]) -> IntArray:
-    known: dict[str, int] = {}
-    return np.array([known.setdefault(label, len(known)) for label in labels], dtype=np.int64)
+    code_of: dict[str, int] = {}
+    return np.array([code_of.setdefault(label, len(code_of)) for label in labels], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +116,7 @@ def series_of(
     ignored: Collection[str] = (),
     columns: bool = False,
 ) -> RunSeries:
-    """Read the samples of a run once: a number a sample and measure, the trials of a sample made one.
+    """Read the samples of a run once: one number per sample and measure, with the trials of a sample combined.
 
     `ignored` columns do not count for the content of a sample; `columns` keeps a digest of each of the others.
     """
@@ -122,7 +124,7 @@ def series_of(
         state = runs.state(record)
         raise SpecError(f"run {record.id} is {state} and has no numbers yet: run its file again to finish it")
     spec = record.spec
-    how = _Reading(
+    options = _Reading(
         trials=spec.trials,
         fanned=spec.fans_out,
         families=spec.dataset.families,
@@ -130,11 +132,11 @@ def series_of(
         ignored=ignored,
         columns=columns,
     )
-    made = RunSeries(record=record, series={address: Series(m) for address, m in measures.items()})
-    samples = _samples(read_samples(store, record), fanned=how.fanned)
+    run = RunSeries(record=record, series={address: Series(m) for address, m in measures.items()})
+    samples = _samples(read_samples(store, record), fanned=options.fanned)
     while page := list(islice(samples, PAGE)):
-        _read_page(made, page, how)
-    return made
+        _read_page(run, page, options)
+    return run
 
 
 def source_of(sample: Sample) -> str:
@@ -144,46 +146,46 @@ def source_of(sample: Sample) -> str:
 
 def _samples(samples: Iterator[Sample], *, fanned: bool) -> Iterator[tuple[str, list[Sample]]]:
     """The trials of a sample together; of a fanned one, those of each row."""
-    for _, entries in groupby(samples, key=source_of if fanned else lambda each: each.sample_id):
+    for _, entries in groupby(samples, key=source_of if fanned else lambda sample: sample.sample_id):
         rows: dict[str, list[Sample]] = {}
-        for each in entries:
-            rows.setdefault(each.sample_id, []).append(each)
+        for entry in entries:
+            rows.setdefault(entry.sample_id, []).append(entry)
         yield from rows.items()
 
 
 _Page = Sequence[tuple[str, Sequence[Sample]]]
 
 
-def _read_page(made: RunSeries, page: _Page, how: _Reading) -> None:
+def _read_page(run: RunSeries, page: _Page, options: _Reading) -> None:
     inputs = [group[0].sample for _, group in page]
     for (sample_id, group), sample in zip(page, inputs, strict=True):
-        made.contents[sample_id] = _digest(sample, how.ignored)
-        made.names.update(sample)
-        if how.families:
-            made.sources[sample_id] = str(sample.get("source_id", sample_id))
-        elif how.fanned:
-            made.sources[sample_id] = source_of(group[0])
-        if how.columns:
-            kept_columns = {name: value for name, value in sample.items() if name not in how.ignored}
-            made.columns[sample_id] = {name: _digest({name: value}, ()) for name, value in kept_columns.items()}
-        kept = [stored for stored in group if stored.position not in how.without] if how.without else group
-        for series in made.series.values():
-            if kept:
-                _read(series, sample_id, kept, how)
+        run.contents[sample_id] = _digest(sample, options.ignored)
+        run.names.update(sample)
+        if options.families:
+            run.sources[sample_id] = str(sample.get("source_id", sample_id))
+        elif options.fanned:
+            run.sources[sample_id] = source_of(group[0])
+        if options.columns:
+            kept_columns = {name: value for name, value in sample.items() if name not in options.ignored}
+            run.columns[sample_id] = {name: _digest({name: value}, ()) for name, value in kept_columns.items()}
+        counted = [stored for stored in group if stored.position not in options.without] if options.without else group
+        for series in run.series.values():
+            if counted:
+                _read(series, sample_id, counted, options)
             else:
                 series.failed[sample_id] = "an action of the task excludes it"
     rows = Rows(positions=range(len(page)), ids=[sample_id for sample_id, _ in page], samples=inputs)
-    for series in made.series.values():
+    for series in run.series.values():
         _label(series, rows)
 
 
 def _digest(sample: Mapping[str, Any], ignored: Collection[str]) -> bytes:
-    kept = {name: value for name, value in sample.items() if name not in ignored}
-    text = orjson.dumps(kept, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+    columns = {name: value for name, value in sample.items() if name not in ignored}
+    text = orjson.dumps(columns, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
     return hashlib.blake2b(text, digest_size=16).digest()
 
 
-def _read(series: Series, sample_id: str, group: Sequence[Sample], how: _Reading) -> None:
+def _read(series: Series, sample_id: str, group: Sequence[Sample], options: _Reading) -> None:
     key = series.measure.scorer
     scores = [sample.scores[key] for sample in group if key in sample.scores]
     if len(scores) < len(group) and any(None in sample.failures or key in sample.failures for sample in group):
@@ -193,11 +195,11 @@ def _read(series: Series, sample_id: str, group: Sequence[Sample], how: _Reading
         series.failed[sample_id] = failures[0].detail if failures else "it was not scored"
         return
     fields: Mapping[str, Any]
-    if how.trials is None:
+    if options.trials is None:
         fields = {**scores[0].metadata, **scores[0].values}
         _read_criteria(series, sample_id, scores[0])
     else:
-        fields = aggregate([score.values for score in scores], how.trials)
+        fields = aggregate([score.values for score in scores], options.trials)
     number = series.measure.read(fields)
     if number is None:
         series.failed[sample_id] = f"it has no number in {' and '.join(series.measure.fields)}"
@@ -216,17 +218,17 @@ def _read_criteria(series: Series, sample_id: str, score: Score) -> None:
 
 def _label(series: Series, rows: Rows) -> None:
     measure = series.measure
-    wanted = [
+    templates = [
         (measure.group_by, series.groups),
         (measure.cluster_by, series.clusters),
         (measure.macro_by, series.macro_groups),
     ]
-    for template, into in wanted:
+    for template, into in templates:
         if template is not None:
             column = texts(template, rows, stage="metric")
             into |= {
-                each: text
-                for place, (each, text) in enumerate(zip(rows.ids, column.values, strict=True))
+                sample_id: text
+                for place, (sample_id, text) in enumerate(zip(rows.ids, column.values, strict=True))
                 if place not in column.failures
             }
     if measure.macro_by is not None:

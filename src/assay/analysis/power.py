@@ -69,23 +69,23 @@ _Known = tuple[Design, str, bool]
 def _designs(
     options: PowerOptions, store: Store | None, pilots: Sequence[RunRecord], metric: str | None
 ) -> tuple[list[_Known], int | None, list[str]]:
-    """The designs that are known, the size of the pilot, and what is to be said of it."""
-    found: list[_Known] = []
+    """The designs to plan with, the size of the pilot, and notes on it."""
+    designs: list[_Known] = []
     notes: list[str] = []
     size = None
     if options.flips is not None:
-        found.append((paired_design(options.flips), f"{options.flips:.1%} flip".replace("%", " %"), True))
+        designs.append((paired_design(options.flips), f"{options.flips:.1%} flip".replace("%", " %"), True))
     if options.share is not None:
-        found.append((unpaired_share(options.share), f"{options.share:g} right", True))
+        designs.append((unpaired_share(options.share), f"{options.share:g} right", True))
     if pilots and store is not None:
         run, series = judged_run(store, pilots[0], metric)
         size = len(series.values)
         if len(pilots) > 1:
-            found += _of_pairs(store, pilots, series)
+            designs += _of_pairs(store, pilots, series)
         elif options.flips is None:
             notes.append(SELF_PAIRED)
-        found += _of_run(run, series)
-    return found, size, notes
+        designs += _of_run(run, series)
+    return designs, size, notes
 
 
 def _of_pairs(store: Store, pilots: Sequence[RunRecord], series: Series) -> Iterator[_Known]:
@@ -115,7 +115,7 @@ def _of_run(run: RunSeries, series: Series) -> Iterator[_Known]:
 
 def _planned(design: Design, options: PowerOptions, words: str, in_points: bool) -> Planned:
     power, level = options.power or POWER, options.level
-    made = Planned(
+    plan = Planned(
         paired=design.loses_square,
         assumption=words,
         n=options.n,
@@ -127,12 +127,12 @@ def _planned(design: Design, options: PowerOptions, words: str, in_points: bool)
     if options.n is None:
         assert options.effect is not None
         n = items_needed(design, options.effect, power=power, level=level)
-        why = "there is no such difference: more than could change" if n is None else None
-        return replace(made, n=n, solved="n", reason=why)
+        reason = "there is no such difference: more than could change" if n is None else None
+        return replace(plan, n=n, solved="n", reason=reason)
     if options.effect is None:
         effect = detectable(design, options.n, power=power, level=level)
-        why = f"too few samples for any difference ({words})" if effect is None else None
-        return replace(made, effect=effect, solved="effect", reason=why)
+        reason = f"too few samples for any difference ({words})" if effect is None else None
+        return replace(plan, effect=effect, solved="effect", reason=reason)
     if abs(options.effect) > design.most:
-        return replace(made, power=0.0, reason="there is no such difference: more than could change")
-    return replace(made, power=power_of(design, options.effect, options.n, level=level))
+        return replace(plan, power=0.0, reason="there is no such difference: more than could change")
+    return replace(plan, power=power_of(design, options.effect, options.n, level=level))

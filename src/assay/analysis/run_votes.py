@@ -59,7 +59,7 @@ def _voted(store: Store, record: RunRecord) -> bool:
 
 
 def votes_of_run(store: Store, record: RunRecord) -> RunVotes:
-    """All that the judges of a run have said, with the truth of its task."""
+    """All votes of a run's judges, with the ground truth of its task."""
     entries = list(read_samples(store, record))
     keys = [key for key in record.spec.scorer_keys if any(_has_votes(entry, key) for entry in entries)]
     ballots: dict[str, Ballot] = {}
@@ -105,13 +105,13 @@ def _read_entry(entry: Sample, key: str, prefix: str, ballots: dict[str, Ballot]
 
 def _score_values(entries: Sequence[Sample], keys: Sequence[str]) -> dict[str, Values]:
     """How far the panel's and each judge's scores lie from the score of the truth; the panel's also unsnapped."""
-    made = {judge: score_errors(rows, judge) for judge, rows in _beside_truth(entries, keys, _said).items()}
-    for judge, rows in _beside_truth(entries, keys, _unsnapped).items():
-        made[judge]["rmse_continuous"] = score_errors(rows, f"{judge}/continuous")["rmse"]
-    return dict(made)
+    errors = {judge: score_errors(rows, judge) for judge, rows in _pairs_by_rater(entries, keys, _score_pairs).items()}
+    for judge, rows in _pairs_by_rater(entries, keys, _unsnapped_pair).items():
+        errors[judge]["rmse_continuous"] = score_errors(rows, f"{judge}/continuous")["rmse"]
+    return dict(errors)
 
 
-def _said(score: Score) -> dict[str, tuple[Any, Any]]:
+def _score_pairs(score: Score) -> dict[str, tuple[Any, Any]]:
     """The score of the panel and of every judge, each with the score of the truth by the same rule."""
     truth = score.values.get("truth_score")
     by_judge = dict(score.metadata.get("judge_scores") or {})
@@ -120,45 +120,45 @@ def _said(score: Score) -> dict[str, tuple[Any, Any]]:
     return {PANEL: (score.values.get("score"), truth), **judges}
 
 
-def _unsnapped(score: Score) -> dict[str, tuple[Any, Any]]:
+def _unsnapped_pair(score: Score) -> dict[str, tuple[Any, Any]]:
     number = score.metadata.get("continuous_score", score.values.get("score"))
     return {PANEL: (number, score.values.get("truth_score"))}
 
 
-def _beside_truth(
-    entries: Sequence[Sample], keys: Sequence[str], said: Callable[[Score], Mapping[str, tuple[Any, Any]]]
+def _pairs_by_rater(
+    entries: Sequence[Sample], keys: Sequence[str], totals_of: Callable[[Score], Mapping[str, tuple[Any, Any]]]
 ) -> dict[str, list[tuple[str, float, float]]]:
     """Item, score and score of the truth, by the name of who gave the score."""
-    found: dict[str, list[tuple[str, float, float]]] = {}
+    by_rater: dict[str, list[tuple[str, float, float]]] = {}
     for entry in entries:
         for key in keys:
             if key not in entry.scores:
                 continue
             prefix = _prefix(key, keys)
-            for judge, (number, truth) in said(entry.scores[key]).items():
+            for judge, (number, truth) in totals_of(entry.scores[key]).items():
                 if number is not None and truth is not None:
-                    found.setdefault(prefix + judge, []).append((entry.sample_id, float(number), float(truth)))
-    return found
+                    by_rater.setdefault(prefix + judge, []).append((entry.sample_id, float(number), float(truth)))
+    return by_rater
 
 
 def _totals(entries: Sequence[Sample], key: str) -> Totals | None:
     """What each judge alone would give, for panels of several."""
     scores = [(entry.sample_id, entry.scores[key]) for entry in entries if key in entry.scores]
     alone = [dict(score.metadata.get("judge_scores") or {}) for _, score in scores]
-    judges = list(dict.fromkeys(judge for each in alone for judge in each))
+    judges = list(dict.fromkeys(judge for totals in alone for judge in totals))
     if len(judges) < 2:
         return None
     numbers = {item: number for number, item in enumerate(dict.fromkeys(item for item, _ in scores))}
     truth = [score.metadata.get("truth_before_length", score.values.get("truth_score")) for _, score in scores]
     return Totals(
         items=np.array([numbers[item] for item, _ in scores], dtype=np.int64),
-        table=np.array([[_number(each.get(judge)) for judge in judges] for each in alone], dtype=np.float64),
-        truth=np.array([_number(each) for each in truth], dtype=np.float64),
+        table=np.array([[_number(totals.get(judge)) for judge in judges] for totals in alone], dtype=np.float64),
+        truth=np.array([_number(total) for total in truth], dtype=np.float64),
     )
 
 
-def _number(given: Any) -> float:
-    return math.nan if given is None else float(given)
+def _number(value: Any) -> float:
+    return math.nan if value is None else float(value)
 
 
 def _scales(record: RunRecord, keys: Sequence[str]) -> dict[str, Scale]:
@@ -169,12 +169,12 @@ def _scales(record: RunRecord, keys: Sequence[str]) -> dict[str, Scale]:
         if scorer.key in keys
         for rubric in scorer.rubrics
     ]
-    found: dict[str, list[Scale]] = {}
+    by_name: dict[str, list[Scale]] = {}
     for prefix, rubric in rubrics:
-        for each in stored_rubrics(rubric):
-            for name, scale in scales_of(each).items():
-                found.setdefault(prefix + name, []).append(scale)
-    return {name: scales[0] for name, scales in found.items() if all(each == scales[0] for each in scales)}
+        for sheet in stored_rubrics(rubric):
+            for name, scale in scales_of(sheet).items():
+                by_name.setdefault(prefix + name, []).append(scale)
+    return {name: scales[0] for name, scales in by_name.items() if all(scale == scales[0] for scale in scales)}
 
 
 def _prefix(key: str, keys: Sequence[str]) -> str:

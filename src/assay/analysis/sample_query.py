@@ -152,9 +152,9 @@ class _Fields:
     def find(self, name: str) -> Where:
         """The one field that a name means; a field of a score goes before a column."""
         scores, columns = self._read()
-        own = find_addresses(scores, name)
-        known = scores if own else {**scores, **columns}
-        return known[one_address(known, name)]
+        matches = find_addresses(scores, name)
+        addresses = scores if matches else {**scores, **columns}
+        return addresses[one_address(addresses, name)]
 
     def main(self) -> str:
         """The field that says how good a sample is: that of the first scorer which has one."""
@@ -223,18 +223,18 @@ def worst_flips(store: Store, records: Sequence[RunRecord], compared: Comparison
     """At most so many changed samples per comparison, the greatest losses first, read from the runs compared."""
     by_letter = dict(zip((run.letter for run in compared.runs), records, strict=True))
     flipped = []
-    for each in compared.compared:
-        for flip in heapq.nsmallest(most, each.flips, key=lambda flip: flip.after - flip.before):
+    for result in compared.compared:
+        for flip in heapq.nsmallest(most, result.flips, key=lambda flip: flip.after - flip.before):
             sides = [
                 list(read_samples(store, record, sample_id=flip.sample_id))
-                for record in (by_letter[each.against], by_letter[each.letter])
+                for record in (by_letter[result.against], by_letter[result.letter])
             ]
             inputs = [side[0].sample for side in sides if side]
             flipped.append(
                 FlippedSample(
-                    address=each.address,
-                    letter=each.letter,
-                    against=each.against,
+                    address=result.address,
+                    letter=result.letter,
+                    against=result.against,
                     flip=flip,
                     sample=inputs[0] if inputs else {},
                     answers_before=tuple(sample.output for sample in sides[0]),

@@ -1,4 +1,4 @@
-"""What was said of one criterion: its scale, the votes as codes on it, and what most people say."""
+"""The votes on one criterion: its scale, the votes as codes on it, and the majority of the human labels."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class Scale:
         """The place of a label, -1 for an abstention; a ValueError names the labels there are."""
         if label is None:
             return MISSING
-        wanted = option_key(label)
+        key = option_key(label)
         for place, declared in enumerate(self.labels):
-            if option_key(declared) == wanted:
+            if option_key(declared) == key:
                 return place
-        if wanted in self.abstaining:
+        if key in self.abstaining:
             return MISSING
         raise ValueError(f'"{label}" is none of the labels {", ".join(self.labels)}')
 
@@ -72,11 +72,11 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Votes:
-    """What was said of one criterion, a code a row: the place of an option, -1 an abstention, -2 nothing.
+    """The votes on one criterion, one code per row: the position of an option, -1 an abstention, -2 nothing.
 
     `items` says which rows are of one item, `rows` how each row and its item are called. `panel_values` are the panel's
     numbers before snapping to an option, NaN where there is none. `repeats` holds the values of a judge that was asked
-    several times: one row a row, one column a time.
+    several times: one row per vote row, one column per repeat.
     """
 
     name: str
@@ -107,7 +107,7 @@ class Votes:
 
     def ratings(self, codes: Mapping[str, IntArray]) -> Ratings:
         """Several raters side by side."""
-        columns = [np.maximum(each, MISSING) for each in codes.values()]
+        columns = [np.maximum(column, MISSING) for column in codes.values()]
         table = np.column_stack(columns) if columns else np.zeros((len(self.items), 0), dtype=np.int64)
         return Ratings(codes=table, values=self.scale.numbers(), clusters=self.items)
 

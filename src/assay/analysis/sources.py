@@ -15,41 +15,41 @@ from assay.stats.clusters import FloatArray
 def made_columns(run: RunSeries) -> set[str]:
     """The columns that differ between rows of one sample: the postprocessor made them, they are no question."""
     first: dict[str, Mapping[str, bytes]] = {}
-    found: set[str] = set()
+    differing: set[str] = set()
     for row, columns in run.columns.items():
-        known = first.setdefault(run.sources.get(row, row), columns)
-        if known is not columns:
-            found |= {name for name in {*known, *columns} if known.get(name) != columns.get(name)}
-    return found
+        columns_before = first.setdefault(run.sources.get(row, row), columns)
+        if columns_before is not columns:
+            differing |= {name for name in {*columns_before, *columns} if columns_before.get(name) != columns.get(name)}
+    return differing
 
 
 def by_source(run: RunSeries, ignored: Collection[str]) -> RunSeries:
-    """The same run with one entry a source sample: sums over its rows, and how many they are."""
+    """Combine the rows of each source sample into one entry: their sums, and how many they are."""
     contents: dict[str, bytes] = {}
     for row, columns in run.columns.items():
         source = run.sources.get(row, row)
         if source not in contents:
-            kept = sorted((name, digest) for name, digest in columns.items() if name not in ignored)
-            contents[source] = hashlib.blake2b(repr(kept).encode(), digest_size=16).digest()
-    series = {address: _summed(each, run.sources) for address, each in run.series.items()}
+            digests = sorted((name, digest) for name, digest in columns.items() if name not in ignored)
+            contents[source] = hashlib.blake2b(repr(digests).encode(), digest_size=16).digest()
+    series = {address: _summed(sample_series, run.sources) for address, sample_series in run.series.items()}
     return replace(run, series=series, contents=contents, sources={}, columns={})
 
 
 def _summed(series: Series, sources: Mapping[str, str]) -> Series:
-    made = Series(series.measure)
+    summed = Series(series.measure)
     for row, value in series.values.items():
         source = sources.get(row, row)
-        made.values[source] = made.values.get(source, 0.0) + value
-        made.sizes[source] = made.sizes.get(source, 0) + 1
-    for row, why in series.failed.items():
+        summed.values[source] = summed.values.get(source, 0.0) + value
+        summed.sizes[source] = summed.sizes.get(source, 0) + 1
+    for row, failure in series.failed.items():
         source = sources.get(row, row)
-        if source not in made.values:
-            made.failed.setdefault(source, why)
-    made.lost = {sources.get(row, row) for row in series.lost}
-    for before, after in ((series.groups, made.groups), (series.clusters, made.clusters)):
+        if source not in summed.values:
+            summed.failed.setdefault(source, failure)
+    summed.lost = {sources.get(row, row) for row in series.lost}
+    for before, after in ((series.groups, summed.groups), (series.clusters, summed.clusters)):
         for row, label in before.items():
             after.setdefault(sources.get(row, row), label)
-    return made
+    return summed
 
 
 def gaps(sums: tuple[FloatArray, FloatArray], sizes: tuple[FloatArray, FloatArray]) -> FloatArray:

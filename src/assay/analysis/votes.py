@@ -31,8 +31,8 @@ ONLY = "label"
 SOMEBODY = "truth"
 """The name of an annotator in a table that names none."""
 
-Said = dict[str, str | None]
-"""What one rater said, by row; None is an abstention."""
+LabelsByRow = dict[str, str | None]
+"""The labels of one rater by row; None is an abstention."""
 
 
 @dataclass(slots=True)
@@ -45,10 +45,10 @@ class Ballot:
 
     name: str
     rows: dict[str, str] = field(default_factory=dict)
-    judges: dict[str, Said] = field(default_factory=dict)
-    panel: Said = field(default_factory=dict)
-    truth: Said = field(default_factory=dict)
-    people: dict[str, Said] = field(default_factory=dict)
+    judges: dict[str, LabelsByRow] = field(default_factory=dict)
+    panel: LabelsByRow = field(default_factory=dict)
+    truth: LabelsByRow = field(default_factory=dict)
+    people: dict[str, LabelsByRow] = field(default_factory=dict)
     values: dict[str, float] = field(default_factory=dict)
     abstaining: set[str] = field(default_factory=set)
     binary: bool = False
@@ -63,9 +63,9 @@ class Ballot:
         # Votes are many and labels few: each label is looked up once.
         code_of: dict[str | None, int] = {}
 
-        def coded(said: Said) -> IntArray:
+        def coded(labels: LabelsByRow) -> IntArray:
             codes = np.full(len(places), ABSENT, dtype=np.int64)
-            for row, label in said.items():
+            for row, label in labels.items():
                 if label not in code_of:
                     try:
                         code_of[label] = scale.code(label)
@@ -74,16 +74,17 @@ class Ballot:
                 codes[places[row]] = code_of[label]
             return codes
 
-        people = {name: coded(said) for name, said in self.people.items()}
+        people = {name: coded(labels) for name, labels in self.people.items()}
         truth = coded(self.truth)
+        panel_values = np.array([self.numbers.get(row, np.nan) for row in self.rows], dtype=np.float64)
         return Votes(
             name=self.name,
             scale=scale,
             items=np.array([numbers[item] for item in self.rows.values()], dtype=np.int64),
-            judges={name: coded(said) for name, said in self.judges.items()},
+            judges={name: coded(labels) for name, labels in self.judges.items()},
             truth=np.where(truth == ABSENT, agreed_truth(people, scale, len(places)), truth),
             panel=coded(self.panel) if self.panel else None,
-            panel_values=self._numbers() if self.numbers else None,
+            panel_values=panel_values if self.numbers else None,
             people=people if len(people) > 1 else {},
             rows=tuple(self.rows.items()),
             repeats=self._repeats(scale),
@@ -91,9 +92,9 @@ class Ballot:
 
     def hear(self, judge: str, row: str, label: str | None, *, repeat: int = 0) -> None:
         """Take a vote of a judge; of several calls, the first that was answered is what the judge says."""
-        said = self.judges.setdefault(judge, {})
-        if said.get(row) is None:
-            said[row] = label
+        labels = self.judges.setdefault(judge, {})
+        if labels.get(row) is None:
+            labels[row] = label
         if label is not None:
             self.again.setdefault(judge, {}).setdefault(row, {}).setdefault(repeat, label)
 
@@ -117,36 +118,33 @@ class Ballot:
                 self.values[label] = float(vote.get("value", 0.0))
                 self.hear(judge, row, label, repeat=repeat)
 
-    def _numbers(self) -> FloatArray:
-        return np.array([self.numbers.get(row, np.nan) for row in self.rows], dtype=np.float64)
-
     def _repeats(self, scale: Scale) -> dict[str, FloatArray]:
-        """The values of judges that were asked several times, one row a row, one column a time."""
-        made: dict[str, FloatArray] = {}
-        for judge, said in self.again.items():
-            times = 1 + max(repeat for labels in said.values() for repeat in labels)
+        """The values of judges that were asked several times: one row per vote row, one column per repeat."""
+        tables: dict[str, FloatArray] = {}
+        for judge, by_row in self.again.items():
+            times = 1 + max(repeat for labels in by_row.values() for repeat in labels)
             if times == 1:
                 continue
             table = np.full((len(self.rows), times), np.nan)
             for place, row in enumerate(self.rows):
-                for repeat, label in said.get(row, {}).items():
+                for repeat, label in by_row.get(row, {}).items():
                     code = scale.code(label)
                     table[place, repeat] = np.nan if code < 0 else scale.numbers()[code]
-            made[judge] = table
-        return made
+            tables[judge] = table
+        return tables
 
     def labels(self) -> list[str]:
         """The options that occur, each as its first label in order, numbers in their order.
 
         Labels that differ in case only, or are equal numbers, are one option.
         """
-        said = (*self.judges.values(), *self.people.values(), self.panel, self.truth)
-        there = {label for each in said for label in each.values() if label is not None}
-        there |= {label for rows in self.again.values() for times in rows.values() for label in times.values()}
-        there -= self.abstaining
+        columns = (*self.judges.values(), *self.people.values(), self.panel, self.truth)
+        occurring = {label for column in columns for label in column.values() if label is not None}
+        occurring |= {label for rows in self.again.values() for times in rows.values() for label in times.values()}
+        occurring -= self.abstaining
         options: dict[str, str] = {}
         # "1" before "1.0" and "YES" before "yes", whatever order the votes came in
-        for label in sorted(there, key=lambda label: (len(label), label)):
+        for label in sorted(occurring, key=lambda label: (len(label), label)):
             options.setdefault(option_key(label), label)
         numbers = [_number(label) for label in options.values()]
         return sorted(options.values(), key=(lambda label: _number(label) or 0.0) if None not in numbers else None)
@@ -165,12 +163,6 @@ def _needed(row: Mapping[str, Any], name: str) -> str:
     return text
 
 
-def _once(said: Said, row: str, label: str | None, what: str) -> None:
-    if row in said:
-        raise _Wrong(f"{what} comes twice")
-    said[row] = label
-
-
 class _Wrong(ValueError):
     """What is wrong with one row, and the nearest right name."""
 
@@ -179,10 +171,10 @@ class _Wrong(ValueError):
         self.suggestion = suggestion
 
 
-def _each(path: Path, wanted: Sequence[str], take: Callable[[Mapping[str, Any]], None]) -> None:
+def _take_rows(path: Path, columns: Sequence[str], take: Callable[[Mapping[str, Any]], None]) -> None:
     """Take every row of a table; a SpecError with all that is wrong with them, each at its line."""
     refused = Refused(path)
-    for number, row in enumerate(read_table(path, wanted), start=1):
+    for number, row in enumerate(read_table(path, columns), start=1):
         try:
             take(row)
         except _Wrong as wrong:
@@ -192,11 +184,11 @@ def _each(path: Path, wanted: Sequence[str], take: Callable[[Mapping[str, Any]],
 
 def ballots_from_table(path: Path, truth: str | None = None) -> list[Ballot]:
     """Ballots from the columns item, judge, label and, if wanted, criterion; `truth` is the judge who is right."""
-    found: dict[str, Ballot] = {}
+    by_criterion: dict[str, Ballot] = {}
     refused = Refused(path)
     # Votes are many, names few: each name is stripped, and each ballot looked up, once.
     items: dict[str, str] = {}
-    ballots: dict[tuple[str, str], tuple[Ballot, Said]] = {}
+    ballots: dict[tuple[str, str], tuple[Ballot, LabelsByRow]] = {}
     for number, (raw_item, raw_judge, label, criterion) in enumerate(
         read_texts(path, ("item", "judge", "label"), ("criterion",)), start=1
     ):
@@ -206,22 +198,22 @@ def ballots_from_table(path: Path, truth: str | None = None) -> list[Ballot]:
             continue
         if (criterion, judge) not in ballots:
             name = criterion.strip() or ONLY
-            ballot = found.setdefault(name, Ballot(name))
-            said = ballot.truth if judge == truth else ballot.judges.setdefault(judge, {})
-            ballots[criterion, judge] = ballot, said
-        ballot, said = ballots[criterion, judge]
+            ballot = by_criterion.setdefault(name, Ballot(name))
+            votes = ballot.truth if judge == truth else ballot.judges.setdefault(judge, {})
+            ballots[criterion, judge] = ballot, votes
+        ballot, votes = ballots[criterion, judge]
         ballot.rows[item] = item
-        if item in said:
+        if item in votes:
             refused.add(number, f'the vote of "{judge}" on "{ballot.name}" of item {item} comes twice')
         else:
-            said[item] = label.strip() or None
+            votes[item] = label.strip() or None
     refused.check()
-    if truth is not None and not any(ballot.truth for ballot in found.values()):
-        judges = list(dict.fromkeys(judge for ballot in found.values() for judge in ballot.judges))
+    if truth is not None and not any(ballot.truth for ballot in by_criterion.values()):
+        judges = list(dict.fromkeys(judge for ballot in by_criterion.values() for judge in ballot.judges))
         raise SpecError(Problem(message=f'no judge is called "{truth}"', suggestion=nearest(truth, judges)))
-    if not found:
+    if not by_criterion:
         raise SpecError(f"{path} has no votes")
-    return list(found.values())
+    return list(by_criterion.values())
 
 
 def add_labels(ballots: Sequence[Ballot], path: Path, *, failed: Collection[str] = ()) -> list[str]:
@@ -236,22 +228,24 @@ def add_labels(ballots: Sequence[Ballot], path: Path, *, failed: Collection[str]
         items = by_item.setdefault(ballot.name, {})
         for key, item in ballot.rows.items():
             items.setdefault(item, []).append(key)
-    known = dict.fromkeys(item for items in by_item.values() for item in items)
+    item_names = dict.fromkeys(item for items in by_item.values() for item in items)
     unused: dict[str, None] = {}
 
     def take(row: Mapping[str, Any]) -> None:
         item, name = _needed(row, "sample_id"), _text(row.get("criterion"))
         ballot_of = _ballot(by_name, name)
-        if item not in known and item not in failed:
-            raise _Wrong(f'no item is called "{item}"', nearest(item, known))
-        said = ballot_of.people.setdefault(_text(row.get("annotator")) or SOMEBODY, {})
+        if item not in item_names and item not in failed:
+            raise _Wrong(f'no item is called "{item}"', nearest(item, item_names))
+        labels = ballot_of.people.setdefault(_text(row.get("annotator")) or SOMEBODY, {})
         rows = by_item[ballot_of.name].get(item, [])
         unused.update({} if rows else {item: None})
-        for each in rows:
-            _once(said, each, _text(row["label"]), f"the label of item {item}")
+        for ballot_row in rows:
+            if ballot_row in labels:
+                raise _Wrong(f"the label of item {item} comes twice")
+            labels[ballot_row] = _text(row["label"])
 
-    _each(path, ("sample_id", "label"), take)
-    if not any(said for ballot in ballots for said in ballot.people.values()):
+    _take_rows(path, ("sample_id", "label"), take)
+    if not any(labels for ballot in ballots for labels in ballot.people.values()):
         raise SpecError(f"{path} has no label of an item that was judged")
     return [f"{len(unused):,} labelled items have no vote: {listing(unused)}"] if unused else []
 
@@ -277,11 +271,11 @@ def score_errors(
     """Bias, MAE, RMSE and correlations of (item, score, score of the truth); `bounds` is the range of scores."""
     numbers = {item: place for place, item in enumerate(dict.fromkeys(item for item, _, _ in rows))}
     items = np.array([numbers[item] for item, _, _ in rows], dtype=np.int64)
-    said, truth = (np.array([row[side] for row in rows], dtype=np.float64) for side in (1, 2))
+    predicted, truth = (np.array([row[side] for row in rows], dtype=np.float64) for side in (1, 2))
     rng = generator(seed, f"agreement/score/{judge}")
-    errors = errors_between(said, truth, items, rng=rng, bounds=bounds, level=level)
+    errors = errors_between(predicted, truth, items, rng=rng, bounds=bounds, level=level)
     values = {"bias": errors.bias, "mae": errors.mae, "rmse": errors.rmse}
-    return values | {name: correlation(said, truth, name, items, level=level) for name in CORRELATIONS}
+    return values | {name: correlation(predicted, truth, name, items, level=level) for name in CORRELATIONS}
 
 
 def scales_of(rubric: Rubric) -> dict[str, Scale]:
@@ -310,8 +304,8 @@ def scale_from_votes(ballot: Ballot, kind: ScaleKind | None = None) -> Scale:
 def _values(ballot: Ballot, labels: Sequence[str], kind: ScaleKind | None) -> tuple[float, ...] | None:
     if ballot.values:
         by_option = {option_key(label): value for label, value in ballot.values.items()}
-        known = [by_option.get(option_key(label)) for label in labels]
-        return None if None in known else tuple(value for value in known if value is not None)
+        values = [by_option.get(option_key(label)) for label in labels]
+        return None if None in values else tuple(value for value in values if value is not None)
     if kind != "ordinal":
         return None
     numbers = [_number(label) for label in labels]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -41,99 +41,92 @@ class Checked:
 
 
 def check_files(
-    paths: Iterable[Path], known: Registry, *, config: Mapping[str, Any] | None = None, allow_outside: bool = False
+    paths: Iterable[Path], registry: Registry, *, config: Mapping[str, Any] | None = None, allow_outside: bool = False
 ) -> Checked:
     """Everything wrong with the files, and with all files of ours in the folders, among `paths`."""
     options = Options(config=config or {}, allow_outside=allow_outside)
-    found = Checked()
+    checked = Checked()
     for path in paths:
-        before = found.n_files
-        for file, named in _expanded(path):
+        before = checked.n_files
+        files = [(file, False) for file in yaml_files(path)] if path.is_dir() else [(path, True)]
+        for file, named in files:
             try:
-                _check(file, known, options, found, named=named)
+                _check(file, registry, options, checked, named=named)
             except SpecError as error:
-                found.n_files += 1
-                found.problems += error.problems
-        if found.n_files == before:
-            found.problems.append(Problem(message=f"no files of assay found in {path}"))
+                checked.n_files += 1
+                checked.problems += error.problems
+        if checked.n_files == before:
+            checked.problems.append(Problem(message=f"no files of assay found in {path}"))
     # a part that several files use is wrong once
-    found.problems = list(dict.fromkeys(found.problems))
-    found.notes = list(dict.fromkeys(found.notes))
-    return found
+    checked.problems = list(dict.fromkeys(checked.problems))
+    checked.notes = list(dict.fromkeys(checked.notes))
+    return checked
 
 
-def _expanded(path: Path) -> Iterator[tuple[Path, bool]]:
-    """The file as named, or the YAML files of the folder; says whether it was named."""
-    if path.is_dir():
-        yield from ((file, False) for file in yaml_files(path))
-    else:
-        yield path, True
-
-
-def _check(path: Path, known: Registry, options: Options, found: Checked, *, named: bool) -> None:
+def _check(path: Path, registry: Registry, options: Options, checked: Checked, *, named: bool) -> None:
     document = read_document(path, strict=False, allow_outside=options.allow_outside)
     kind = kind_of(document.data)
     if kind is None and not named:
         return
     if kind == "platform":
         message = f"{platform_file(document.data)} of the AI GO! platform has no counterpart here"
-        (found.problems if named else found.notes).append(document.problem(message, ()))
+        (checked.problems if named else checked.notes).append(document.problem(message, ()))
     elif kind == "dataset":
-        dataset = load_dataset(path, known, strict=False, allow_outside=options.allow_outside)
-        _read_first(dataset, known, None if options.allow_outside else project_folder(path))
-        found.notes += [*dataset.notes, *_collisions(dataset, known)]
+        dataset = load_dataset(path, registry, strict=False, allow_outside=options.allow_outside)
+        _read_first(dataset, registry, None if options.allow_outside else project_folder(path))
+        checked.notes += [*dataset.notes, *_collisions(dataset, registry)]
     elif kind in ("model", "adapter", "rubric", "dataset generator"):
         document = modernized(document)
-        found.notes += document.notes
-        found.problems += _problems_of(
-            kind, document, known, Reading(strict=False, allow_outside=options.allow_outside)
+        checked.notes += document.notes
+        checked.problems += _problems_of(
+            kind, document, registry, Reading(strict=False, allow_outside=options.allow_outside)
         )
     elif kind in ("evaluation", "run"):
-        _check_run(path, known, options, found)
+        _check_run(path, registry, options, checked)
     else:
-        loaded, _, problems = inspect_task(path, known, options, strict=False)
-        found.problems += [*problems, *model_problems(loaded)]
-        found.notes += [*loaded.notes, *isolation_notes(loaded)]
-    found.n_files += 1
+        loaded, _, problems = inspect_task(path, registry, options, strict=False)
+        checked.problems += [*problems, *model_problems(loaded)]
+        checked.notes += [*loaded.notes, *isolation_notes(loaded)]
+    checked.n_files += 1
 
 
-def _check_run(path: Path, known: Registry, options: Options, found: Checked) -> None:
+def _check_run(path: Path, registry: Registry, options: Options, checked: Checked) -> None:
     """A run file or an evaluation: every specification, and everything that it defines whether used or not."""
     run = load_run(path, config=options.config, strict=False, allow_outside=options.allow_outside)
-    steps, problems = inspect_steps(run, known, options)
-    found.notes += run.notes
+    steps, problems = inspect_steps(run, registry, options)
+    checked.notes += run.notes
     problems += [problem for step in steps for problem in step_model_problems(step, run)]
     used = {step.loaded.task.key for step in steps}
     for (kind, key), document in run.definitions.documents.items():
         if kind == "task" and key not in used:
-            loaded = task_of(document, known, {}, run.reading)
-            problems += inspect_loaded(loaded, known, options)[1] if loaded.result_of is None else loaded.problems
+            loaded = task_of(document, registry, {}, run.reading)
+            problems += inspect_loaded(loaded, registry, options)[1] if loaded.result_of is None else loaded.problems
             problems += model_problems(loaded, run.definitions)
-            found.notes += loaded.notes
+            checked.notes += loaded.notes
         elif kind != "task":
-            problems += _problems_of(kind, document, known, run.reading)
-    found.problems += dict.fromkeys([*run.problems, *problems])
+            problems += _problems_of(kind, document, registry, run.reading)
+    checked.problems += dict.fromkeys([*run.problems, *problems])
 
 
-def _read_first(dataset: AnyDataset, known: Registry, root: Path | None) -> None:
+def _read_first(dataset: AnyDataset, registry: Registry, root: Path | None) -> None:
     """Read the first rows, if there are any yet: a file that cannot be read is found now."""
-    ready = materialized(dataset, known, None, None)
+    ready = materialized(dataset, registry, None, None)
     if ready is not None:
         first_rows(ready.kind, ready.settings, ready.folder, root=root)
 
 
-def _collisions(dataset: AnyDataset, known: Registry) -> list[Problem]:
+def _collisions(dataset: AnyDataset, registry: Registry) -> list[Problem]:
     """Notes on a generated dataset whose sources are all there."""
     if not isinstance(dataset, GeneratedDataset) or dataset.result_of is not None:
         return []
     try:
-        return collision_notes(recipe(dataset, known, None, None))
+        return collision_notes(recipe(dataset, registry, None, None))
     except SpecError:
         # what is wrong with its sources is told elsewhere
         return []
 
 
-def _problems_of(kind: FileKind, document: Document, known: Registry, reading: Reading) -> Sequence[Problem]:
+def _problems_of(kind: FileKind, document: Document, registry: Registry, reading: Reading) -> Sequence[Problem]:
     """What is wrong with a file, or a part of one, that is checked by itself."""
     try:
         if kind == "model":
@@ -146,9 +139,9 @@ def _problems_of(kind: FileKind, document: Document, known: Registry, reading: R
             document.raise_problems()
             rubric_in(document)
         elif kind == "dataset generator":
-            return load_generator(document, {}, known, strict=False)[1]
+            return load_generator(document, {}, registry, strict=False)[1]
         else:
-            _read_first(dataset_of(document, known, reading), known, document.root)
+            _read_first(dataset_of(document, registry, reading), registry, document.root)
     except SpecError as error:
         return error.problems
     return ()

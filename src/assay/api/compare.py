@@ -52,14 +52,14 @@ def compare(
         all_pairs=all_pairs,
     )
     runs = (baseline, *others)
-    kept = [run.location for run in runs if not isinstance(run, str)]
+    locations = [run.location for run in runs if not isinstance(run, str)]
     names = [run if isinstance(run, str) else run.run for run in runs]
-    opened = read_project_store(store or (kept[0] if kept else None), names)
+    opened = read_project_store(store or (locations[0] if locations else None), names)
     try:
         return compare_runs(opened, [find(opened, name) for name in names], options)
     finally:
         opened.close()
 
 
-def _names(given: str | Sequence[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def _names(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)

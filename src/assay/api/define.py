@@ -83,9 +83,9 @@ def _refuse_unlimited(needed: Recipe, options: Options) -> None:
     for connection in needed.connections.values():
         prices = connection.prices
         if prices is None or prices.input_per_million or prices.output_per_million:
-            why = "costs money" if prices is not None else "may cost money: its file gives no `prices`"
+            cost_note = "costs money" if prices is not None else "may cost money: its file gives no `prices`"
             message = (
-                f'the dataset "{needed.dataset.key}" asks the model "{connection.name}", which {why}; '
+                f'the dataset "{needed.dataset.key}" asks the model "{connection.name}", which {cost_note}; '
                 "set --max-cost USD, or generate it with `assay generate`"
             )
             raise SpecError(Problem(message=message, place=needed.dataset.place))

@@ -46,17 +46,19 @@ class Listing:
     problems: tuple[Problem, ...]
 
 
-def list_project(folder: Path, known: Registry) -> Listing:
+def list_project(folder: Path, registry: Registry) -> Listing:
     """What the files of a folder define, with the problems that `assay check` finds in them."""
-    found: list[Found] = []
+    definitions: list[Found] = []
     for path in yaml_files(folder):
         try:
             document = read_document(path, strict=False)
         except SpecError:
             continue
-        found += _in_file(document, folder)
-    ordered = tuple(sorted(found, key=lambda each: (KINDS.index(each.kind), each.key, each.place)))
-    problems = check_files([folder], known).problems if found else []
+        definitions += _in_file(document, folder)
+    ordered = tuple(
+        sorted(definitions, key=lambda definition: (KINDS.index(definition.kind), definition.key, definition.place))
+    )
+    problems = check_files([folder], registry).problems if definitions else []
     return Listing(found=ordered, problems=(*dict.fromkeys([*problems, *_doubles(ordered)]),))
 
 
@@ -66,7 +68,8 @@ def _in_file(document: Document, folder: Path) -> Iterator[Found]:
     if kind in (None, "platform"):
         return
     if kind in ("run", "rubric"):
-        yield Found(kind=kind, key=_shown(document.path, folder), display_name=None, place=place)
+        path = document.path.relative_to(folder) if document.path.is_relative_to(folder) else document.path
+        yield Found(kind=kind, key=str(path), display_name=None, place=place)
     elif kind is not None and isinstance(data.get("key"), str):
         yield Found(kind=kind, key=str(data["key"]), display_name=_text(data.get("display_name")), place=place)
     if kind == "run":
@@ -87,21 +90,20 @@ def _defined(document: Document) -> Iterator[Found]:
     if isinstance(evaluation, dict) and isinstance(evaluation.get("key"), str):
         place = document.spot(("evaluation",)).value
         if place.file == here:
-            shown = _text(evaluation.get("display_name"))
-            yield Found(kind="evaluation", key=str(evaluation["key"]), display_name=shown, place=place)
+            display_name = _text(evaluation.get("display_name"))
+            yield Found(kind="evaluation", key=str(evaluation["key"]), display_name=display_name, place=place)
 
 
-def _doubles(found: tuple[Found, ...]) -> Iterator[Problem]:
+def _doubles(definitions: tuple[Found, ...]) -> Iterator[Problem]:
     """A key that several files have: whoever names it would have to guess."""
-    counts = Counter((each.kind, each.key) for each in found)
-    for each in found:
-        if counts[each.kind, each.key] > 1:
-            yield Problem(message=f'the {each.kind} key "{each.key}" is in more than one place', place=each.place)
+    counts = Counter((definition.kind, definition.key) for definition in definitions)
+    for definition in definitions:
+        if counts[definition.kind, definition.key] > 1:
+            yield Problem(
+                message=f'the {definition.kind} key "{definition.key}" is in more than one place',
+                place=definition.place,
+            )
 
 
 def _text(value: object) -> str | None:
     return str(value) if isinstance(value, str) else None
-
-
-def _shown(path: Path, folder: Path) -> str:
-    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)

@@ -33,11 +33,11 @@ class MetricValues(Mapping[str, MetricValue]):
     def __getitem__(self, name: str) -> MetricValue:
         if name in self._values:
             return self._values[name]
-        found = [address for address in self._values if address.endswith(f"/{name}")]
-        if len(found) == 1:
-            return self._values[found[0]]
-        if found:
-            raise SpecError(f'"{name}" could be any of: {", ".join(found)}')
+        addresses = [address for address in self._values if address.endswith(f"/{name}")]
+        if len(addresses) == 1:
+            return self._values[addresses[0]]
+        if addresses:
+            raise SpecError(f'"{name}" could be any of: {", ".join(addresses)}')
         raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:

@@ -15,13 +15,12 @@ from assay.errors import Problem, SpecError
 from assay.prepare.plan import CachePolicy, Options, prepare
 from assay.prepare.recipes import Make, Recipe
 from assay.registry import Registry
-from assay.results.evaluation import EvaluationReport
+from assay.results.evaluation import EvaluationRunReport
 from assay.results.rules import MAX_FAILURES, FailureMode, FailureRule
 from assay.results.run import RunReport
 from assay.runner.progress import Listener, Progress, silent
 from assay.runner.session import arun_task, run_task
 from assay.spec import arguments
-from assay.spec.definitions import Definitions
 from assay.spec.environment import environment_of
 from assay.spec.generator import GeneratedDataset
 from assay.spec.nearest import listing, nearest
@@ -88,13 +87,13 @@ _EXPECTED = {
 
 def run_file(path: Path, options: Options, *, listener: Listener = silent) -> tuple[RunReport, tuple[Problem, ...]]:
     """Run a task file; gives its numbers and the notes that came up while loading it."""
-    made: list[Problem] = []
-    plan = prepare(path, registry(), options, _maker(options, listener, made))
+    notes_made: list[Problem] = []
+    plan = prepare(path, registry(), options, _maker(options, listener, notes_made))
     store = open_store(options.store or default_location(plan.loaded.document.root))
     try:
         report = run_task(plan, store, listener=listener)
         changed = [note for connection in plan.connections.values() for note in connection.notes]
-        return report, (*plan.loaded.notes, *made, *(Problem(message=note) for note in dict.fromkeys(changed)))
+        return report, (*plan.loaded.notes, *notes_made, *(Problem(message=note) for note in dict.fromkeys(changed)))
     finally:
         store.close()
 
@@ -120,12 +119,12 @@ def generate_file(
     from assay.generation.generate import generate
     from assay.prepare.recipes import recipe
 
-    known = registry()
-    dataset = _generated_dataset(path, key, known)
-    found = recipe(dataset, known, None, _maker(options, listener))
-    if found.is_made and not options.fresh:
-        return found, None
-    return found, generate(found, options, listener=listener)
+    kinds = registry()
+    dataset = _generated_dataset(path, key, kinds)
+    plan = recipe(dataset, kinds, None, _maker(options, listener))
+    if plan.is_made and not options.fresh:
+        return plan, None
+    return plan, generate(plan, options, listener=listener)
 
 
 def notes_on(recipe: Recipe) -> list[Problem]:
@@ -135,32 +134,31 @@ def notes_on(recipe: Recipe) -> list[Problem]:
     return collision_notes(recipe)
 
 
-def _generated_dataset(path: Path, key: str | None, known: Registry) -> GeneratedDataset:
+def _generated_dataset(path: Path, key: str | None, kinds: Registry) -> GeneratedDataset:
     """The generated dataset of a dataset file, or of a run file by its key."""
     from assay.spec.dataset import dataset_of, load_dataset
     from assay.spec.run_file import load_run
 
     if is_evaluation(path):
         run = load_run(path, strict=True)
-        keys = _generated_keys(run.definitions)
+        definitions = {name: run.definitions.find("dataset", name) for name in run.definitions.keys("dataset")}
+        keys = [
+            name
+            for name, definition in definitions.items()
+            if definition is not None and "generator_specification" in definition.data
+        ]
         name = key if key is not None else keys[0] if len(keys) == 1 else None
         document = run.definitions.find("dataset", name) if name is not None else None
         if document is None:
-            wanted = "" if name is None else f'no dataset "{name}" is defined in {path.name}: '
-            message = f"{wanted}its generated datasets are {listing(keys)}; name one with --dataset KEY"
+            unknown_key = "" if name is None else f'no dataset "{name}" is defined in {path.name}: '
+            message = f"{unknown_key}its generated datasets are {listing(keys)}; name one with --dataset KEY"
             raise SpecError(Problem(message=message, suggestion=nearest(name or "", keys)))
-        found = dataset_of(document, known, run.reading)
+        dataset = dataset_of(document, kinds, run.reading)
     else:
-        found = load_dataset(path, known)
-    if not isinstance(found, GeneratedDataset):
-        raise SpecError(f'the dataset "{found.key}" is not generated: it has a source of its own')
-    return found
-
-
-def _generated_keys(definitions: Definitions) -> list[str]:
-    """The keys of the datasets that a generator makes."""
-    documents = {key: definitions.find("dataset", key) for key in definitions.keys("dataset")}
-    return [key for key, each in documents.items() if each is not None and "generator_specification" in each.data]
+        dataset = load_dataset(path, kinds)
+    if not isinstance(dataset, GeneratedDataset):
+        raise SpecError(f'the dataset "{dataset.key}" is not generated: it has a source of its own')
+    return dataset
 
 
 def is_evaluation(path: Path) -> bool:
@@ -178,7 +176,7 @@ def run_evaluation_file(
     given: frozenset[str] = frozenset(),
     listener: Listener = silent,
     failures: FailureRule | None = None,
-) -> tuple[EvaluationReport, tuple[Problem, ...]]:
+) -> tuple[EvaluationRunReport, tuple[Problem, ...]]:
     """Run every specification of a run file; `given` names the options that beat what the file says.
 
     `failures` says how failed samples count in its policies.
@@ -186,15 +184,15 @@ def run_evaluation_file(
     from assay.evaluation.run import Evaluating
     from assay.evaluation.specifications import prepare_run
 
-    made: list[Problem] = []
-    prepared = prepare_run(path, registry(), options, given, _maker(options, listener, made))
+    generated_notes: list[Problem] = []
+    prepared = prepare_run(path, registry(), options, given, _maker(options, listener, generated_notes))
     store = open_store(options.store or default_location(prepared.run.document.root))
     try:
         report = Evaluating(prepared, store, listener, failures).run()
     finally:
         store.close()
     notes = (*prepared.run.notes, *(note for step in prepared.steps for note in step.loaded.notes))
-    return report, tuple(dict.fromkeys((*notes, *made)))
+    return report, tuple(dict.fromkeys((*notes, *generated_notes)))
 
 
 @arguments.arguments_checked(_EXPECTED, options=OPTION_NAMES)
@@ -205,7 +203,7 @@ def run_evaluation(
     failures: FailureMode = "limit",
     max_failures: float = MAX_FAILURES,
     **more: Any,
-) -> EvaluationReport:
+) -> EvaluationRunReport:
     """Run an evaluation or a run file and give all of its numbers; the same as `assay run`.
 
     Policies treat failed samples as `failures` says: a rule fails if more than `max_failures` of its samples failed
@@ -303,12 +301,12 @@ def plan_file(path: Path, options: Options) -> Estimate:
         opened.close()
 
 
-def plan_evaluation(path: Path, options: Options, given: frozenset[str]) -> list[tuple[str, Estimate | None]]:
-    """The same for every specification of a run file; None for one that waits for the result of another."""
+def plan_evaluation(path: Path, options: Options, overrides: frozenset[str]) -> list[tuple[str, Estimate | None]]:
+    """Estimate every specification of a run file; None for one that waits for the result of another."""
     from assay.evaluation.specifications import plan_again, prepare_run
     from assay.runner.estimate import estimate_run
 
-    prepared = prepare_run(path, registry(), _only_planned(options), given)
+    prepared = prepare_run(path, registry(), _only_planned(options), overrides)
     opened = open_for_planning(options.store or default_location(prepared.run.document.root))
     try:
         return [

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -163,12 +164,7 @@ def expect_sample(store: Store, record: RunRecord, sample_id: str) -> None:
     """Raise a SpecError with the nearest id, or with some that exist, unless the run has the sample."""
     if next(read_samples(store, record, sample_id=sample_id), None) is not None:
         return
-    known = list(dict.fromkeys(_first_ids(store, record)))
-    near = nearest(sample_id, known)
-    there = "" if near else f"; its ids are {listing(known, most=5)}"
-    raise SpecError(Problem(message=f'run {record.id} has no sample "{sample_id}"{there}', suggestion=near))
-
-
-def _first_ids(store: Store, record: RunRecord) -> Iterator[str]:
-    for _, sample in zip(range(IDS_READ), read_samples(store, record), strict=False):
-        yield sample.sample_id
+    ids = list(dict.fromkeys(sample.sample_id for sample in islice(read_samples(store, record), IDS_READ)))
+    closest = nearest(sample_id, ids)
+    examples = "" if closest else f"; its ids are {listing(ids, most=5)}"
+    raise SpecError(Problem(message=f'run {record.id} has no sample "{sample_id}"{examples}', suggestion=closest))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from assay.errors import Problem
     from assay.results.defined import Defined
-    from assay.results.evaluation import EvaluationReport
+    from assay.results.evaluation import EvaluationRunReport as EvaluationReport
     from assay.results.rules import FailureMode
     from assay.results.run import RunReport
 

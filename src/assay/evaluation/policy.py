@@ -63,7 +63,7 @@ def _verdict(
     values = list(_in_scope(rule, evaluation, reports))
     passed, reason = _judged(rule, values, checker)
     if not values:
-        reason += _meant(rule.definition.metric, reports)
+        reason += _suggestion(rule.definition.metric, reports)
     counts = [value.report.counts()[value.address] for value in values]
     invalid = [count.invalid for count in counts if count.invalid is not None]
     return PolicyVerdict(
@@ -86,9 +86,9 @@ def _judged(rule: PolicyRule, values: Sequence[_Value], checker: RuleChecker) ->
     if not values:
         return False, f'no value "{definition.metric}" is in scope'
     if definition.operator is None or definition.threshold is None:
-        there = [value.name for value in values if value.value.value is not None]
-        if there:
-            return True, f"{len(there)} of {len(values)} are there" if len(values) > 1 else f"{there[0]} is there"
+        defined = [value.name for value in values if value.value.value is not None]
+        if defined:
+            return True, f"{len(defined)} of {len(values)} are there" if len(values) > 1 else f"{defined[0]} is there"
         first = values[0]
         return False, f"{first.name} is undefined: {first.value.reason or 'no reason is known'}"
     operator, threshold = definition.operator, float(definition.threshold)
@@ -103,11 +103,11 @@ def _judged(rule: PolicyRule, values: Sequence[_Value], checker: RuleChecker) ->
     return True, f"{address}: {reason}" if len(judged) == 1 else f"all {len(judged)} values hold"
 
 
-def _meant(metric: str, reports: Reports) -> str:
+def _suggestion(metric: str, reports: Reports) -> str:
     """The name that was probably meant, of those that the results have."""
     names = {address.split("/", 2)[2] for report in reports.values() for address, _ in addressed(report.scorers)}
-    near = nearest(metric, sorted(names))
-    return f'; did you mean "{near}"?' if near is not None and near != metric else ""
+    closest = nearest(metric, sorted(names))
+    return f'; did you mean "{closest}"?' if closest is not None and closest != metric else ""
 
 
 def _in_scope(rule: PolicyRule, evaluation: str, reports: Reports) -> Iterator[_Value]:

@@ -26,8 +26,8 @@ def repeatability(store: Store, reports: Sequence[RunReport]) -> Repeatability:
     numbers = [runs.find(store, report.run).rows_of for report in reports]
     return Repeatability(
         runs=tuple(report.run for report in reports),
-        values={address: spread(found) for address, found in values.items()},
-        agreement={key: _alike(store, numbers, slot) for key, slot in slots.items()},
+        values={address: spread(numbers) for address, numbers in values.items()},
+        agreement={key: _share_alike(store, numbers, slot) for key, slot in slots.items()},
     )
 
 
@@ -48,7 +48,7 @@ def spread(values: Sequence[float]) -> Spread:
     )
 
 
-def _alike(store: Store, numbers: Sequence[int], slot: int) -> MetricValue:
+def _share_alike(store: Store, numbers: Sequence[int], slot: int) -> MetricValue:
     """The share of the samples scored in every run that got the same values each time."""
     first, *others = (_digests(store, number, slot) for number in numbers)
     common = [position for position in first if all(position in other for other in others)]
@@ -57,7 +57,7 @@ def _alike(store: Store, numbers: Sequence[int], slot: int) -> MetricValue:
 
 
 def _digests(store: Store, rows_of: int, slot: int) -> Mapping[int, int]:
-    """What was said of each sample, as a number: equal where the values are equal."""
+    """The score of each sample as one number: equal where all values are equal."""
     return {
         position: hash(values)
         for page in evidence.score_pages(store, rows_of, slot, metadata=False, inputs=False)

@@ -12,13 +12,13 @@ from assay.analysis.gate import RuleChecker
 from assay.errors import AssayError, Interrupted, SpecError
 from assay.evaluation.policy import verdicts, verdicts_of
 from assay.evaluation.repeatability import repeatability
-from assay.evaluation.specifications import Prepared, Step, plan_again, prepare_step
+from assay.evaluation.specifications import Prepared, SpecificationStep, plan_again, prepare_step
 from assay.interop.import_files import ImportOptions, import_file
 from assay.models.event_loop import run_to_end
 from assay.prepare.plan import Plan
 from assay.prepare.result_datasets import result_dataset
 from assay.results.costs import merged
-from assay.results.evaluation import EvaluationReport, SpecificationReport
+from assay.results.evaluation import EvaluationRunReport, SpecificationReport
 from assay.results.rules import FailureRule
 from assay.results.run import RunReport
 from assay.runner.budget import SpendingLimit
@@ -51,7 +51,7 @@ class Evaluating:
         self._outcomes = {step.key: _Outcome() for step in prepared.steps}
         self._checker = RuleChecker(failures or FailureRule(), store=store)
 
-    def run(self) -> EvaluationReport:
+    def run(self) -> EvaluationRunReport:
         """Run every specification, and say what came of each and what the policies say of all."""
         for wave in _waves(self._prepared.steps):
             ready = [(step, plan) for step in wave if (plan := self._planned(step)) is not None]
@@ -67,7 +67,7 @@ class Evaluating:
                     raise Interrupted(words) from stop
         return self._report()
 
-    def _planned(self, step: Step) -> Plan | None:
+    def _planned(self, step: SpecificationStep) -> Plan | None:
         """The plan of a step that can start now; None, with the reason noted, when it cannot."""
         if step.log is not None:
             self._import(step, step.log)
@@ -89,7 +89,7 @@ class Evaluating:
             self._outcomes[step.key].error = str(error)
             return None
 
-    def _import(self, step: Step, log: Path) -> None:
+    def _import(self, step: SpecificationStep, log: Path) -> None:
         """Take the result of a step from the log that holds it."""
         outcome = self._outcomes[step.key]
         try:
@@ -100,7 +100,7 @@ class Evaluating:
         except AssayError as error:
             outcome.error = str(error)
 
-    def _score(self, step: Step, plan: Plan) -> None:
+    def _score(self, step: SpecificationStep, plan: Plan) -> None:
         """Score recorded answers."""
         outcome = self._outcomes[step.key]
         try:
@@ -110,7 +110,7 @@ class Evaluating:
         except AssayError as error:
             outcome.error = str(error)
 
-    async def _answer(self, live: Sequence[tuple[Step, Plan]]) -> None:
+    async def _answer(self, live: Sequence[tuple[SpecificationStep, Plan]]) -> None:
         """Ask the models: specifications that share one come after each other, so that its limits hold."""
         limit = self._prepared.options.max_cost
         purse = None if limit is None else SpendingLimit(limit)
@@ -118,22 +118,24 @@ class Evaluating:
         self._listener.expect(sum(counts))
         await asyncio.gather(*(self._chain(chain, purse) for chain in chains(live)))
 
-    async def _chain(self, chain: Sequence[tuple[Step, Plan]], purse: SpendingLimit | None) -> None:
+    async def _chain(self, chain: Sequence[tuple[SpecificationStep, Plan]], purse: SpendingLimit | None) -> None:
         for step, plan in chain:
             outcome = self._outcomes[step.key]
             for repeat in step.repeats:
-                again = plan_again(plan, repeat)
+                repeated = plan_again(plan, repeat)
                 part = f"{step.key}/{repeat}"
                 try:
                     listener = self._listener.of(part)
-                    outcome.reports.append(await arun_task(again, self._store, listener=listener, spending_limit=purse))
+                    outcome.reports.append(
+                        await arun_task(repeated, self._store, listener=listener, spending_limit=purse)
+                    )
                 except AssayError as error:
                     outcome.error = str(error)
                     break
                 finally:
                     self._listener.over(part)
 
-    def _report(self) -> EvaluationReport:
+    def _report(self) -> EvaluationRunReport:
         run = self._prepared.run
         assert run.evaluation is not None
         key = run.evaluation.key
@@ -142,9 +144,9 @@ class Evaluating:
             for step in self._prepared.steps
             if step.repeats_of is None and self._outcomes[step.key].reports
         }
-        written = {each.key: place for place, each in enumerate(run.specifications)}
-        steps = sorted(self._prepared.steps, key=lambda step: written.get(step.specification.key, 0))
-        return EvaluationReport(
+        order = {specification.key: place for place, specification in enumerate(run.specifications)}
+        steps = sorted(self._prepared.steps, key=lambda step: order.get(step.specification.key, 0))
+        return EvaluationRunReport(
             key=key,
             display_name=run.evaluation.display_name,
             specifications=tuple(self._specification(step, key, reports) for step in steps),
@@ -152,12 +154,14 @@ class Evaluating:
             failures=self._checker.failures,
         )
 
-    def _specification(self, step: Step, evaluation: str, reports: dict[str, RunReport]) -> SpecificationReport:
+    def _specification(
+        self, step: SpecificationStep, evaluation: str, reports: dict[str, RunReport]
+    ) -> SpecificationReport:
         outcome = self._outcomes[step.key]
-        made = list(outcome.reports)
+        run_reports = list(outcome.reports)
         if step.repeats_of is not None and step.repeats_of in reports:
-            made = [reports[step.repeats_of], *made]
-        report = made[0] if made else None
+            run_reports = [reports[step.repeats_of], *run_reports]
+        report = run_reports[0] if run_reports else None
         return SpecificationReport(
             key=step.key,
             task=step.loaded.task.key,
@@ -169,14 +173,14 @@ class Evaluating:
             else verdicts_of(
                 self._prepared.run.policies, evaluation, step.repeats_of or step.key, report, self._checker
             ),
-            repeatability=repeatability(self._store, made) if step.runs > 1 and len(made) > 1 else None,
+            repeatability=repeatability(self._store, run_reports) if step.runs > 1 and len(run_reports) > 1 else None,
             repeats=step.repeats_of,
             spending=merged(spent for report in outcome.reports for spent in report.spending),
-            spending_of_all_runs=merged(spent for report in made for spent in report.spending),
+            spending_of_all_runs=merged(spent for report in run_reports for spent in report.spending),
         )
 
 
-def _waves(steps: Sequence[Step]) -> Iterator[list[Step]]:
+def _waves(steps: Sequence[SpecificationStep]) -> Iterator[list[SpecificationStep]]:
     """Steps in groups: each group reads only results of the groups before it."""
     depth: dict[str, int] = {}
     for step in steps:
@@ -185,16 +189,16 @@ def _waves(steps: Sequence[Step]) -> Iterator[list[Step]]:
         yield [step for step in steps if depth[step.key] == level]
 
 
-def chains(live: Sequence[tuple[Step, Plan]]) -> list[list[tuple[Step, Plan]]]:
+def chains(live: Sequence[tuple[SpecificationStep, Plan]]) -> list[list[tuple[SpecificationStep, Plan]]]:
     """Groups that share no model; within a group one comes after the other, in the order of the file."""
-    groups: list[tuple[set[str], list[tuple[Step, Plan]]]] = []
+    groups: list[tuple[set[str], list[tuple[SpecificationStep, Plan]]]] = []
     for entry in live:
         models = {str(connection.identity) for connection in entry[1].connections.values()}
         touched = [group for group in groups if group[0] & models]
         for group in touched:
             groups.remove(group)
             models |= group[0]
-        groups.append((models, [*(each for group in touched for each in group[1]), entry]))
+        groups.append((models, [*(member for group in touched for member in group[1]), entry]))
     return [group for _, group in groups]
 
 

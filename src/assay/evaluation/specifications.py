@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class SpecificationStep:
     """A specification with its task loaded; `plan` is None while it waits for a result or for rows to be generated.
 
     `runs` is how often it is run; `repeats_of` is the specification that it runs again to see how much it varies. `log`
@@ -57,14 +57,14 @@ class Prepared:
     """An evaluation that is ready to run, its steps in an order in which each finds what it reads."""
 
     run: LoadedRun
-    steps: tuple[Step, ...]
+    steps: tuple[SpecificationStep, ...]
     options: Options
     registry: Registry
     make: Make | None = None
 
 
 def prepare_run(
-    path: Path, registry: Registry, options: Options, given: frozenset[str], make: Make | None = None
+    path: Path, registry: Registry, options: Options, overrides: frozenset[str], make: Make | None = None
 ) -> Prepared:
     """Everything that an evaluation needs, or a SpecError with all that is wrong.
 
@@ -75,8 +75,8 @@ def prepare_run(
         raise SpecError(f'{path.name} only defines things: add "evaluation" to run something')
     if options.dataset is not None:
         raise SpecError("--dataset does not go with an evaluation: its tasks name their datasets")
-    options = _with_run_config(options, run.run_config, given)
-    steps, problems = inspect_steps(run, registry, options, given)
+    options = _with_run_config(options, run.run_config, overrides)
+    steps, problems = inspect_steps(run, registry, options, overrides)
     if options.model is not None and not any(step.options.model is options.model for step in steps):
         message = (
             f"--model {options.model}: no specification is without a model of its own, so this would change nothing"
@@ -89,9 +89,9 @@ def prepare_run(
     return replace(prepared, steps=_planned(_in_order(steps), prepared))
 
 
-def _planned(steps: Sequence[Step], prepared: Prepared) -> tuple[Step, ...]:
+def _planned(steps: Sequence[SpecificationStep], prepared: Prepared) -> tuple[SpecificationStep, ...]:
     """The steps with their plans, but for those that wait for a result; all that is wrong comes at once."""
-    planned: list[Step] = []
+    planned: list[SpecificationStep] = []
     problems: list[Problem] = []
     for step in steps:
         try:
@@ -106,7 +106,7 @@ def _planned(steps: Sequence[Step], prepared: Prepared) -> tuple[Step, ...]:
     return tuple(planned)
 
 
-def prepare_step(step: Step, prepared: Prepared, results: Results | None = None) -> Plan:
+def prepare_step(step: SpecificationStep, prepared: Prepared, results: Results | None = None) -> Plan:
     """The plan of one specification."""
     return prepare_loaded(
         step.loaded,
@@ -119,7 +119,7 @@ def prepare_step(step: Step, prepared: Prepared, results: Results | None = None)
 
 
 def plan_again(plan: Plan, repeat: int) -> Plan:
-    """The same plan with questions of its own, so that the answers are new."""
+    """A copy of the plan whose calls reuse no reply of another repeat, so that the answers are new."""
     if repeat == 0:
         return plan
     name = None if plan.spec.name is None else f"{plan.spec.name}#{repeat + 1}"
@@ -127,9 +127,9 @@ def plan_again(plan: Plan, repeat: int) -> Plan:
     return replace(plan, options=options, spec=replace(plan.spec.repeated(repeat), name=name))
 
 
-def _with_run_config(options: Options, config: RunConfig, given: frozenset[str]) -> Options:
+def _with_run_config(options: Options, config: RunConfig, overrides: frozenset[str]) -> Options:
     """The options, and where the command line is silent what the run file says."""
-    said: dict[str, Any] = {
+    configured: dict[str, Any] = {
         "limit": config.num_samples,
         "subsampling": config.subsampling,
         "cache_policy": config.cache_policy,
@@ -137,20 +137,22 @@ def _with_run_config(options: Options, config: RunConfig, given: frozenset[str])
         "max_concurrency": config.max_concurrency,
         "seed": config.seed,
     }
-    return replace(options, **{name: value for name, value in said.items() if value is not None and name not in given})
+    return replace(
+        options, **{name: value for name, value in configured.items() if value is not None and name not in overrides}
+    )
 
 
 def inspect_steps(
-    run: LoadedRun, registry: Registry, options: Options, given: frozenset[str] = frozenset()
-) -> tuple[list[Step], list[Problem]]:
+    run: LoadedRun, registry: Registry, options: Options, overrides: frozenset[str] = frozenset()
+) -> tuple[list[SpecificationStep], list[Problem]]:
     """Every specification with its task loaded, and everything wrong with any of them."""
-    steps: list[Step] = []
+    steps: list[SpecificationStep] = []
     problems: list[Problem] = []
     for specification in run.specifications:
         if specification.settings.type == "repeatability":
             continue
         try:
-            step = _step(specification, run, registry, options, given)
+            step = _step(specification, run, registry, options, overrides)
         except SpecError as error:
             problems += _at(specification, error, "task_key")
             continue
@@ -170,8 +172,8 @@ def inspect_steps(
 
 
 def _step(
-    specification: LoadedSpecification, run: LoadedRun, registry: Registry, options: Options, given: frozenset[str]
-) -> Step:
+    specification: LoadedSpecification, run: LoadedRun, registry: Registry, options: Options, overrides: frozenset[str]
+) -> SpecificationStep:
     settings = specification.settings
     assert settings.task_key is not None
     document = find_task(settings.task_key, run.document.root, run.reading)
@@ -179,22 +181,22 @@ def _step(
     if trials is not None:
         document = with_trials(document, trials.num_trials)
     loaded = task_of(document, registry, settings.task_config, run.reading)
-    own = replace(
+    step_options = replace(
         options,
         config=settings.task_config,
         model=_model(settings.model_key, loaded, options),
-        limit=options.limit if "limit" in given else settings.num_samples or options.limit,
+        limit=options.limit if "limit" in overrides else settings.num_samples or options.limit,
         subsampling=settings.subsampling or options.subsampling,
         name=None if options.name is None else f"{options.name}/{specification.key}",
         evaluation=None if run.evaluation is None else run.evaluation.key,
         specification=specification.key,
     )
     runs = 1 if settings.repeatability is None else settings.repeatability.num_runs
-    return Step(
+    return SpecificationStep(
         key=specification.key,
         specification=specification,
         loaded=loaded,
-        options=own,
+        options=step_options,
         plan=None,
         runs=runs,
         log=_log(specification, run),
@@ -212,7 +214,7 @@ def _log(specification: LoadedSpecification, run: LoadedRun) -> Path | None:
     return path if path.is_file() else None
 
 
-def log_notes(steps: Sequence[Step]) -> list[Problem]:
+def log_notes(steps: Sequence[SpecificationStep]) -> list[Problem]:
     """A note for every specification whose result was to be in a file that is not there: it is run instead."""
     return [
         step.specification.problem(
@@ -230,7 +232,7 @@ def _model(key: str | None, loaded: LoadedTask, options: Options) -> ModelRefere
     return (key if key is not None else options.model) if asks else None
 
 
-def step_model_problems(step: Step, run: LoadedRun) -> list[Problem]:
+def step_model_problems(step: SpecificationStep, run: LoadedRun) -> list[Problem]:
     """What is wrong with the models that a specification and its task name; nothing is connected."""
     problems = list(model_problems(step.loaded, run.definitions))
     if isinstance(step.options.model, str):
@@ -243,24 +245,24 @@ def scope_problems(run: LoadedRun) -> list[Problem]:
     """Keys in the scopes of policies that this run does not have: such a rule would look at nothing."""
     if run.evaluation is None:
         return []
-    known = {
+    keys_by_scope = {
         "evaluation_keys": [run.evaluation.key],
-        "task_specification_keys": [each.key for each in run.specifications],
+        "task_specification_keys": [specification.key for specification in run.specifications],
     }
     problems = []
     for i, policy in enumerate(run.policies):
         for j, rule in enumerate(policy.rules):
-            for name, there in known.items():
-                wanted = getattr(rule.scope, name, None) or ()
+            for name, keys in keys_by_scope.items():
+                scope_keys = getattr(rule.scope, name, None) or ()
                 # a policy may be shared by run files that have other specifications beside these
-                if wanted and not set(wanted) & set(there):
+                if scope_keys and not set(scope_keys) & set(keys):
                     steps = ("policies", i, "rules", j, "scope", name)
-                    message = f'no result has the key "{wanted[0]}"; there is {listing(there)}'
-                    problems.append(run.document.problem(message, steps, nearest(wanted[0], there)))
+                    message = f'no result has the key "{scope_keys[0]}"; there is {listing(keys)}'
+                    problems.append(run.document.problem(message, steps, nearest(scope_keys[0], keys)))
     return problems
 
 
-def _repeat_problems(step: Step) -> list[Problem]:
+def _repeat_problems(step: SpecificationStep) -> list[Problem]:
     """Recorded answers are the same each time: repeating them would show nothing."""
     if step.runs == 1 or any(
         part.kind.asks_model for part in (step.loaded.solver, *step.loaded.scorers) if part is not None
@@ -279,7 +281,7 @@ def _at(specification: LoadedSpecification, error: SpecError, field: str) -> lis
     ]
 
 
-def _dependency_problems(steps: Sequence[Step]) -> list[Problem]:
+def _dependency_problems(steps: Sequence[SpecificationStep]) -> list[Problem]:
     """A result that nobody makes, or that waits for itself."""
     by_key = {step.key: step for step in steps}
     problems = []
@@ -288,17 +290,17 @@ def _dependency_problems(steps: Sequence[Step]) -> list[Problem]:
             continue
         place = ("definition", "dataset")
         if step.after not in by_key:
-            near = nearest(step.after, by_key)
-            there = "" if near else f"; there is {listing(by_key)}"
-            message = f'there is no specification "{step.after}" whose result could be the dataset{there}'
-            problems.append(step.loaded.document.problem(message, place, near))
+            closest = nearest(step.after, by_key)
+            alternatives = "" if closest else f"; there is {listing(by_key)}"
+            message = f'there is no specification "{step.after}" whose result could be the dataset{alternatives}'
+            problems.append(step.loaded.document.problem(message, place, closest))
         elif _waits_for_itself(step, by_key):
             message = f'"{step.key}" waits for its own result through "{step.after}"'
             problems.append(step.loaded.document.problem(message, place))
     return problems
 
 
-def _waits_for_itself(step: Step, by_key: Mapping[str, Step]) -> bool:
+def _waits_for_itself(step: SpecificationStep, by_key: Mapping[str, SpecificationStep]) -> bool:
     seen = {step.key}
     after = step.after
     while after is not None and after in by_key:
@@ -310,22 +312,22 @@ def _waits_for_itself(step: Step, by_key: Mapping[str, Step]) -> bool:
 
 
 def _repeated(
-    specification: LoadedSpecification, run: LoadedRun, steps: Sequence[Step]
-) -> tuple[list[Step], list[Problem]]:
+    specification: LoadedSpecification, run: LoadedRun, steps: Sequence[SpecificationStep]
+) -> tuple[list[SpecificationStep], list[Problem]]:
     """The specifications that one of type repeatability runs again."""
     settings = specification.settings
     assert settings.repeatability_config is not None
-    found: list[Step] = []
+    targets: list[SpecificationStep] = []
     problems: list[Problem] = []
     for target in settings.inputs:
-        wrong, meant = _unknown_input(target, run, steps)
+        wrong, suggestion = _unknown_input(target, run, steps)
         if wrong is not None:
-            problems.append(specification.problem(wrong, "inputs", suggestion=meant))
+            problems.append(specification.problem(wrong, "inputs", suggestion=suggestion))
             continue
-        found += [step for step in steps if target.task_specification_key in (None, step.key) and not step.repeats_of]
-    several = len(found) > 1
+        targets += [step for step in steps if target.task_specification_key in (None, step.key) and not step.repeats_of]
+    several = len(targets) > 1
     repeated = []
-    for step in found:
+    for step in targets:
         key = f"{specification.key}_{step.key}" if several else specification.key
         # the name that the person gave stands before the slash
         name = None if step.options.name is None else f"{step.options.name.removesuffix(step.key)}{key}"
@@ -333,7 +335,7 @@ def _repeated(
         limit, subsampling = settings.num_samples or options.limit, settings.subsampling or options.subsampling
         # other samples than those of the first run cannot be compared with it: all runs are its own then
         is_same = (limit, subsampling) == (options.limit, options.subsampling)
-        again = replace(
+        repeat = replace(
             step,
             key=key,
             specification=specification,
@@ -342,12 +344,12 @@ def _repeated(
             repeats_of=step.key if is_same else None,
             log=None,
         )
-        repeated.append(again)
+        repeated.append(repeat)
     return repeated, problems
 
 
 def _unknown_input(
-    target: RepeatedInput, run: LoadedRun, steps: Sequence[Step]
+    target: RepeatedInput, run: LoadedRun, steps: Sequence[SpecificationStep]
 ) -> tuple[str, str | None] | tuple[None, None]:
     """What is wrong with a specification that is to be repeated, and the nearest right name."""
     assert run.evaluation is not None
@@ -362,12 +364,12 @@ def _unknown_input(
     return None, None
 
 
-def _in_order(steps: Sequence[Step]) -> list[Step]:
+def _in_order(steps: Sequence[SpecificationStep]) -> list[SpecificationStep]:
     """The steps so that each comes after the one whose result it reads; otherwise as written."""
     by_key = {step.key: step for step in steps}
-    ordered: dict[str, Step] = {}
+    ordered: dict[str, SpecificationStep] = {}
 
-    def place(step: Step) -> None:
+    def place(step: SpecificationStep) -> None:
         if step.key in ordered:
             return
         if step.after is not None:

@@ -118,7 +118,7 @@ class Audit:
             grader = CriterionGrader(judges=judges, planned=self._options.planned)
             if scorer is not None:
                 grader = grader.changed(**{name: getattr(scorer, name) for name in _FROM_SCORER})
-            self._parts = self._made(grader)
+            self._parts = self._graded_parts(grader)
         self._judges = [judge.id for judge in grader.judges]
 
     def plan(self) -> AuditPlan:
@@ -136,11 +136,19 @@ class Audit:
             results[name] = self._runner(name, max_cost=left, listener=listener).run_sync()
             if left is not None:
                 left = max(left - (results[name].cost_usd or Decimal(0)), Decimal(0))
-        reports = {name: self._reports(name, result) for name, result in results.items()}
+        reports: dict[str, dict[int, EnsembleEvaluationReport]] = {}
+        for name, result in results.items():
+            # a part may grade only some of the items: reports are kept by their numbers in the whole dataset
+            numbers = self._parts[name].numbers
+            reports[name] = {
+                numbers[item_result.item_idx]: item_result.graded
+                for item_result in result.item_results
+                if item_result.graded is not None
+            }
         costs = [result.cost_usd for result in results.values()]
         partial = any(result.status == "partial" for result in results.values())
         judges = {judge: self._probes(judge, reports) for judge in self._judges}
-        told = dict.fromkeys(note for result in results.values() for note in result.warnings)
+        warning_texts = dict.fromkeys(note for result in results.values() for note in result.warnings)
         lost = [f"{name}: {note}" for name, result in results.items() for note in _lost(result)]
         return AuditResult(
             target=self._target,
@@ -149,25 +157,25 @@ class Audit:
             plan=plan,
             runs={name: result.run for name, result in results.items()},
             cost_usd=None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0)),
-            status="partial" if partial else "failed" if (told or lost) and no_effect(judges) else "completed",
+            status="partial" if partial else "failed" if (warning_texts or lost) and no_effect(judges) else "completed",
             notes=(
-                *told,
+                *warning_texts,
                 *lost,
                 *(["the spending limit was reached: these are the texts asked so far"] if partial else []),
             ),
         )
 
-    def _made(self, grader: CriterionGrader) -> dict[str, _Part]:
+    def _graded_parts(self, grader: CriterionGrader) -> dict[str, _Part]:
         """The runs that the probes need; the texts as they are serve three of them."""
-        wanted, everything = self._options.probes, range(len(self._dataset))
+        probes, everything = self._options.probes, range(len(self._dataset))
         parts: dict[str, _Part] = {}
-        if set(wanted) - {"position"}:
-            plain = grader.changed(shuffle=False, repeats=2 if "noise" in wanted else 1)
+        if set(probes) - {"position"}:
+            plain = grader.changed(shuffle=False, repeats=2 if "noise" in probes else 1)
             parts["plain"] = _Part(self._dataset, plain, everything)
         for name, change in (("verbosity", padded), ("injection", injected)):
-            if name in wanted:
+            if name in probes:
                 parts[name] = _Part(changed(self._dataset, change), grader.changed(shuffle=False), everything)
-        turned = with_options_only(self._dataset) if "position" in wanted else None
+        turned = with_options_only(self._dataset) if "position" in probes else None
         if turned is not None:
             both = grader.changed(shuffle="both_orders", seed=self._options.seed)
             parts["position"] = _Part(turned[0], both, turned[1])
@@ -187,29 +195,25 @@ class Audit:
             warnings.simplefilter("ignore", RubricWarning)
             return EvalRunner(part.dataset, part.grader, config, listener=listener, kind="audit")
 
-    def _reports(self, name: str, result: EvalResult) -> dict[int, EnsembleEvaluationReport]:
-        numbers = self._parts[name].numbers
-        return {numbers[each.item_idx]: each.graded for each in result.item_results if each.graded is not None}
-
     def _probes(
         self, judge: str, reports: Mapping[str, Mapping[int, EnsembleEvaluationReport]]
     ) -> dict[ProbeName, Probe]:
         options = self._options
         config = next(iter(self._parts.values())).grader.config
-        made: dict[ProbeName, Probe] = {}
+        probes: dict[ProbeName, Probe] = {}
         for name in PROBES:
             if name not in options.probes:
                 continue
             if name == "position" and name not in reports:
-                made[name] = Probe(finding=None, note=NO_OPTIONS)
+                probes[name] = Probe(finding=None, note=NO_OPTIONS)
             elif name == "position":
-                made[name] = position_probe(reports[name], judge, options.threshold, level=options.level)
+                probes[name] = position_probe(reports[name], judge, options.threshold, level=options.level)
             elif name == "noise":
-                made[name] = noise_probe(reports["plain"], judge, options.max_noise, config, level=options.level)
+                probes[name] = noise_probe(reports["plain"], judge, options.max_noise, config, level=options.level)
             else:
                 both = (reports["plain"], reports[name])
-                made[name] = score_probe(*both, judge, options.threshold, config, level=options.level)
-        return made
+                probes[name] = score_probe(*both, judge, options.threshold, config, level=options.level)
+        return probes
 
 
 def _lost(result: EvalResult) -> list[str]:
@@ -227,18 +231,18 @@ def shortened(reason: str) -> str:
 
 def no_effect(judges: Mapping[str, Mapping[ProbeName, Probe]]) -> bool:
     """Is there not one effect to look at?"""
-    found = [probe.finding for probes in judges.values() for probe in probes.values() if probe.finding is not None]
-    return all(finding.effect.value is None for finding in found)
+    findings = [probe.finding for probes in judges.values() for probe in probes.values() if probe.finding is not None]
+    return all(finding.effect.value is None for finding in findings)
 
 
 def audit_plan(n_items: int, plans: Sequence[Estimate]) -> AuditPlan:
     """The calls and costs of the runs of an audit, added up."""
     costs = [plan.cost_usd for plan in plans if plan.models]
-    known = [cost for cost in costs if cost is not None]
-    low, expected, high = (sum((cost[end] for cost in known), Decimal(0)) for end in range(3))
+    priced = [cost for cost in costs if cost is not None]
+    low, expected, high = (sum((cost[end] for cost in priced), Decimal(0)) for end in range(3))
     return AuditPlan(
         n_items=n_items,
         calls=sum(model.calls for plan in plans for model in plan.models),
         cached=sum(model.cached for plan in plans for model in plan.models),
-        cost_usd=(low, expected, high) if len(known) == len(costs) else None,
+        cost_usd=(low, expected, high) if len(priced) == len(costs) else None,
     )

@@ -61,36 +61,36 @@ class Wanted:
     planned: bool = False
 
 
-def find_target(path: Path, wanted: Wanted) -> Target | JudgeTarget:
+def find_target(path: Path, selection: Wanted) -> Target | JudgeTarget:
     """The texts of a rubric file, whose submissions must be given, or of a task file whose scorer asks judges."""
     data = read_document(path, strict=False).data
     if isinstance(data, Mapping) and "definition" in data:
-        if wanted.submissions is not None:
+        if selection.submissions is not None:
             raise SpecError(f"{path} is a task, which has texts of its own: --submissions goes with a rubric")
-        return _of_task(path, wanted)
-    if wanted.submissions is None:
+        return _of_task(path, selection)
+    if selection.submissions is None:
         raise SpecError(
             f"{path} is a rubric: give the texts to judge by it with --submissions (a folder, CSV, JSONL or dataset)"
         )
-    dataset = read_submissions(wanted.submissions, Rubric.from_file(path), column=wanted.column)
-    dataset.items = dataset.items[: wanted.limit]
-    dataset.prompt = wanted.prompt if wanted.prompt is not None else dataset.prompt
+    dataset = read_submissions(selection.submissions, Rubric.from_file(path), column=selection.column)
+    dataset.items = dataset.items[: selection.limit]
+    dataset.prompt = selection.prompt if selection.prompt is not None else dataset.prompt
     return Target(name=path.name, dataset=dataset)
 
 
-def _of_task(path: Path, wanted: Wanted) -> Target | JudgeTarget:
-    loaded, dataset, problems = inspect_task(path, registry(), Options(limit=wanted.limit), strict=True)
+def _of_task(path: Path, selection: Wanted) -> Target | JudgeTarget:
+    loaded, dataset, problems = inspect_task(path, registry(), Options(limit=selection.limit), strict=True)
     if problems:
         raise SpecError(problems)
-    scorer = _scorer(loaded, wanted.scorer)
+    scorer = _scorer(loaded, selection.scorer)
     settings = scorer.settings
     if not isinstance(settings, RubricScorer):
-        batches = list(_rows(loaded, dataset, wanted))
-        return JudgeTarget.of(path.name, loaded, scorer, batches, column=wanted.column, limit=wanted.limit)
+        batches = list(_rows(loaded, dataset, selection))
+        return JudgeTarget.of(path.name, loaded, scorer, batches, column=selection.column, limit=selection.limit)
     graded = RubricDataset(rubric=settings.rubric, name=loaded.task.key)
-    for rows in _rows(loaded, dataset, wanted):
+    for rows in _rows(loaded, dataset, selection):
         graded.items += _items(settings, rows)
-    graded.items = graded.items[: wanted.limit]
+    graded.items = graded.items[: selection.limit]
     return Target(name=path.name, dataset=graded, scorer=settings)
 
 
@@ -107,25 +107,25 @@ def _scorer(loaded: LoadedTask, key: str | None) -> LoadedScorer:
             f'the task "{loaded.task.key}" has no scorer whose judges could be audited{types}; audit takes {_TYPES}'
         )
     if key is not None and key not in audited:
-        near = nearest(key, audited)
-        hint = f'; did you mean "{near}"?' if near else f"; audit can take {listing(audited)}"
+        closest = nearest(key, audited)
+        hint = f'; did you mean "{closest}"?' if closest else f"; audit can take {listing(audited)}"
         raise SpecError(f'the task has no scorer "{key}"{hint}')
     if key is None and len(audited) > 1:
         raise SpecError(f"the task has several scorers with judges: choose one with --scorer ({listing(audited)})")
     return audited[key] if key is not None else next(iter(audited.values()))
 
 
-def _rows(loaded: LoadedTask, dataset: LoadedDataset | None, wanted: Wanted) -> Iterator[Rows]:
+def _rows(loaded: LoadedTask, dataset: LoadedDataset | None, selection: Wanted) -> Iterator[Rows]:
     """The answers: recorded ones from the dataset, those of a model from a run in the store."""
     solver = loaded.solver
-    if wanted.run is not None or (solver is not None and solver.kind.asks_model):
-        yield from _stored(loaded, wanted)
+    if selection.run is not None or (solver is not None and solver.kind.asks_model):
+        yield from _stored(loaded, selection)
         return
     if dataset is None:
         raise SpecError(f'the task "{loaded.task.key}" names no dataset')
     root = loaded.document.root
     position = 0
-    for batch in open_dataset(dataset.kind, dataset.settings, dataset.folder, root=root, limit=wanted.limit):
+    for batch in open_dataset(dataset.kind, dataset.settings, dataset.folder, root=root, limit=selection.limit):
         positions = range(position, position + len(batch.ids))
         position = positions.stop
         rows = Rows(positions=positions, ids=batch.ids, samples=batch.samples)
@@ -147,12 +147,12 @@ def _answered(rows: Rows, failures: Mapping[int, Failure]) -> Rows:
     )
 
 
-def _stored(loaded: LoadedTask, wanted: Wanted) -> Iterator[Rows]:
-    opening = open_for_planning if wanted.planned else open_store
-    store = opening(wanted.store or default_location(loaded.document.root))
+def _stored(loaded: LoadedTask, selection: Wanted) -> Iterator[Rows]:
+    opening = open_for_planning if selection.planned else open_store
+    store = opening(selection.store or default_location(loaded.document.root))
     try:
-        if wanted.run is not None:
-            record = runs.find(store, wanted.run)
+        if selection.run is not None:
+            record = runs.find(store, selection.run)
         else:
             latest = runs.latest_named(store, loaded.task.key)
             if latest is None:
@@ -177,5 +177,10 @@ def _items(settings: RubricScorer, rows: Rows) -> Iterator[DataItem]:
     for place, sample_id in enumerate(rows.ids):
         if any(place in column.failures for column in columns.values()):
             continue
-        said = {name: str(column.values[place]) for name, column in columns.items()}
-        yield DataItem(said["text"], sample_id, prompt=said.get("prompt"), reference_submission=said.get("reference"))
+        item_texts = {name: str(column.values[place]) for name, column in columns.items()}
+        yield DataItem(
+            item_texts["text"],
+            sample_id,
+            prompt=item_texts.get("prompt"),
+            reference_submission=item_texts.get("reference"),
+        )

@@ -25,7 +25,7 @@ from assay.judging.rubric import Rubric
 from assay.judging.total import ScoreValueRule, total, value_of
 from assay.judging.verdicts import Verdict, is_abstention
 from assay.judging.vote_record import vote_record
-from assay.results.agreement import PANEL, MetricsResult
+from assay.results.agreement import PANEL, AgreementResult
 from assay.types import MetricValue
 
 Content = tuple[object, ...]
@@ -33,14 +33,14 @@ Content = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ComparedDataset:
     """A graded dataset beside its ground truth.
 
     `criteria` holds what was said of every criterion, with the criterion and its position in the rubric; `totals` the
     scores of the panel and of every judge alone beside those of the ground truth, by the same rule.
     """
 
-    agreement: MetricsResult
+    agreement: AgreementResult
     criteria: list[tuple[int, Criterion, Votes]]
     totals: dict[str, list[tuple[float, float]]]
     n_items: int
@@ -55,7 +55,7 @@ def compare(
     grader: CriterionGrader | None = None,
     seed: int = 0,
     level: float = 0.95,
-) -> Compared:
+) -> ComparedDataset:
     """Compare what a panel said with what people said of the same items.
 
     The truth of an item is its `ground_truth`; with several annotators what most of them say, and the human ceiling
@@ -65,14 +65,16 @@ def compare(
     tables: dict[Content, _Table] = {}
     graded: list[_Graded] = []
     n_errored = 0
-    for each in result.item_results:
-        item = _same_item(dataset, each.item_idx, each.item)
-        rubric = dataset.get_item_rubric(each.item_idx)
+    for item_result in result.item_results:
+        index = item_result.item_idx
+        if index >= len(dataset) or dataset[index].submission != item_result.item.submission:
+            raise SpecError(f"item {index} of the dataset is not the one that was graded")
+        item, rubric = dataset[index], dataset.get_item_rubric(index)
         has_truth = item.ground_truth is not None or bool(item.annotators)
-        if each.graded is not None and has_truth:
-            graded.append(_Graded(str(each.item_idx), item, each.graded))
-        n_errored += has_truth and (each.graded is None or each.graded.error is not None)
-        _read(tables, str(each.item_idx), item, rubric, each.graded)
+        if item_result.graded is not None and has_truth:
+            graded.append(_Graded(str(index), item, item_result.graded))
+        n_errored += has_truth and (item_result.graded is None or item_result.graded.error is not None)
+        _read(tables, str(index), item, rubric, item_result.graded)
     if not any(item.ground_truth is not None or item.annotators for item in dataset):
         raise SpecError("no item of the dataset has a ground truth")
     if not graded:
@@ -83,11 +85,13 @@ def compare(
     totals = _judge_totals(graded, truths, config)
     by_judge: dict[str, list[tuple[float, float]]] = {}
     for one in graded:
-        for judge, said, truth in _totals(one, truths, config):
-            by_judge.setdefault(judge, []).append((said, truth))
-    return Compared(
+        for judge, score, truth in _totals(one, truths, config):
+            by_judge.setdefault(judge, []).append((score, truth))
+    n_ungraded = sum(item_result.graded is None for item_result in result.item_results)
+    notes = [f"{n_ungraded:,} items were not graded and are in none of the numbers"] if n_ungraded else []
+    return ComparedDataset(
         agreement=agreement(
-            list(criteria.values()), scores=scores, totals=totals, notes=_notes(result), measure=Intervals(seed, level)
+            list(criteria.values()), scores=scores, totals=totals, notes=notes, measure=Intervals(seed, level)
         ),
         criteria=[(tables[content].position, tables[content].criterion, votes) for content, votes in criteria.items()],
         totals=by_judge,
@@ -95,17 +99,6 @@ def compare(
         n_errored=n_errored,
         own_rubrics=any(item.rubric is not None and item.rubric != dataset.rubric for item in dataset),
     )
-
-
-def _same_item(dataset: RubricDataset, index: int, graded: DataItem) -> DataItem:
-    if index >= len(dataset) or dataset[index].submission != graded.submission:
-        raise SpecError(f"item {index} of the dataset is not the one that was graded")
-    return dataset[index]
-
-
-def _notes(result: EvalResult) -> list[str]:
-    gone = sum(each.graded is None for each in result.item_results)
-    return [f"{gone:,} items were not graded and are in none of the numbers"] if gone else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,57 +130,59 @@ def contents(criteria: Sequence[Criterion]) -> list[Content]:
     >>> contents([one])[0] == contents([other])[0], contents([one, one])[0] == contents([one, one])[1]
     (True, False)
     """
-    made: list[Content] = []
+    all_contents: list[Content] = []
     for criterion in criteria:
         options = tuple((option.label, option.value) for option in criterion.choices if not option.na)
         plain = (criterion.requirement, criterion.kind, options)
-        made.append((*plain, sum(each[:-1] == plain for each in made)))
-    return made
+        all_contents.append((*plain, sum(content[:-1] == plain for content in all_contents)))
+    return all_contents
 
 
 def _read(
     tables: dict[Content, _Table], row: str, item: DataItem, rubric: Rubric, report: EnsembleEvaluationReport | None
 ) -> None:
     places = {content: place for place, content in enumerate(contents(rubric.criteria))}
-    said = [] if report is None else report.criteria
-    for content, each in zip(contents([each.criterion for each in said]), said, strict=True):
+    reports = [] if report is None else report.criteria
+    for content, criterion_report in zip(
+        contents([criterion_report.criterion for criterion_report in reports]), reports, strict=True
+    ):
         if content not in places:
             continue
         place = places[content]
         table = tables.get(content)
         if table is None:
             criterion = rubric.criteria[place]
-            ballot = Ballot(_free(rubric.names[place], tables))
+            ballot = Ballot(_free_name(rubric.names[place], tables))
             table = tables[content] = _Table(ballot, Scale.of(criterion), criterion, place)
         table.ballot.rows[row] = row
-        _add_report(table, row, each)
+        _add_report(table, row, criterion_report)
         if item.ground_truth is not None:
             table.ballot.truth[row] = _label(rubric.criteria[place], item.ground_truth[place])
         for person, truths in (item.annotators or {}).items():
             table.ballot.people.setdefault(person, {})[row] = _label(rubric.criteria[place], truths[place])
 
 
-def _free(name: str, tables: Mapping[Content, _Table]) -> str:
+def _free_name(name: str, tables: Mapping[Content, _Table]) -> str:
     """A name that no other criterion has; items with rubrics of their own may use one twice."""
     taken = {table.ballot.name for table in tables.values()}
-    again = 1
+    suffix = 1
     free = name
     while free in taken:
-        again += 1
-        free = f"{name} ({again})"
+        suffix += 1
+        free = f"{name} ({suffix})"
     return free
 
 
-def _add_report(table: _Table, row: str, each: EnsembleCriterionReport) -> None:
-    if each.error is None:
-        table.ballot.panel[row] = _said(each.criterion, each.verdict)
-        number = value_of(each.criterion, each.verdict, "continuous")
+def _add_report(table: _Table, row: str, criterion_report: EnsembleCriterionReport) -> None:
+    if criterion_report.error is None:
+        table.ballot.panel[row] = _label_of(criterion_report.criterion, criterion_report.verdict)
+        number = value_of(criterion_report.criterion, criterion_report.verdict, "continuous")
         if number is not None:
             table.ballot.numbers[row] = number
-    table.ballot.hear_all(row, map(vote_record, each.votes))
+    table.ballot.hear_all(row, map(vote_record, criterion_report.votes))
 
 
-def _said(criterion: Criterion, verdict: Verdict) -> str | None:
+def _label_of(criterion: Criterion, verdict: Verdict) -> str | None:
     if is_abstention(verdict):
         return None
     if isinstance(verdict, CriterionVerdict):
@@ -211,58 +206,58 @@ Truths = Mapping[Content, Mapping[str, object]]
 
 
 def _truths(tables: Mapping[Content, _Table], criteria: Mapping[Content, Votes]) -> Truths:
-    made: dict[Content, dict[str, object]] = {}
+    by_content: dict[Content, dict[str, object]] = {}
     for content, votes in criteria.items():
         rows = zip(tables[content].ballot.rows, votes.truth.tolist(), strict=True)
-        made[content] = {
+        by_content[content] = {
             row: CriterionVerdict.CANNOT_ASSESS if code < 0 else votes.scale.labels[code]
             for row, code in rows
             if code != ABSENT
         }
-    return made
+    return by_content
 
 
 def _scores(
     graded: Sequence[_Graded], truths: Truths, config: PanelConfig, *, seed: int, level: float
 ) -> dict[str, dict[str, MetricValue]]:
     """How far total scores lie from those of the truth; `rmse_continuous` is without snapping to options."""
-    made: dict[str, dict[str, MetricValue]] = {}
+    by_judge: dict[str, dict[str, MetricValue]] = {}
     bounds = (0.0, 1.0) if config.scoring.normalize else None
     for rule in get_args(ScoreValueRule):
         rows: dict[str, list[tuple[str, float, float]]] = {}
         by_rule = replace(config, scoring=replace(config.scoring, score_value=rule))
-        for each in graded:
-            for judge, said, truth in _totals(each, truths, by_rule):
-                rows.setdefault(judge, []).append((each.row, said, truth))
+        for graded_item in graded:
+            for judge, score, truth in _totals(graded_item, truths, by_rule):
+                rows.setdefault(judge, []).append((graded_item.row, score, truth))
         for judge, pairs in rows.items():
-            found = score_errors(pairs, f"{judge}/{rule}", bounds=bounds, level=level, seed=seed)
+            errors = score_errors(pairs, f"{judge}/{rule}", bounds=bounds, level=level, seed=seed)
             if rule == "snapped":
-                made[judge] = found
+                by_judge[judge] = errors
             elif judge == PANEL:
-                made[judge]["rmse_continuous"] = found["rmse"]
-    return made
+                by_judge[judge]["rmse_continuous"] = errors["rmse"]
+    return by_judge
 
 
-def _totals(each: _Graded, truths: Truths, config: PanelConfig) -> Iterator[tuple[str, float, float]]:
+def _totals(graded_item: _Graded, truths: Truths, config: PanelConfig) -> Iterator[tuple[str, float, float]]:
     """The score of the panel, and of every judge alone, beside the score of the truth by the same rule."""
-    reports = each.report.criteria
+    reports = graded_item.report.criteria
     criteria = [report.criterion for report in reports]
-    true = [truths.get(content, {}).get(each.row) for content in contents(criteria)]
-    words = config.scoring.length(each.item.submission)
+    true = [truths.get(content, {}).get(graded_item.row) for content in contents(criteria)]
+    words = config.scoring.length(graded_item.item.submission)
     if None in true:
         return
     truth = total(criteria, true, config.scoring, words=words).score
-    said: dict[str, list[Verdict]] = {}
+    by_judge: dict[str, list[Verdict]] = {}
     if all(report.error is None for report in reports):
-        said[PANEL] = [report.verdict for report in reports]
+        by_judge[PANEL] = [report.verdict for report in reports]
     for judge in dict.fromkeys(vote.judge_id for report in reports for vote in report.votes):
-        own = [[vote for vote in report.votes if vote.judge_id == judge] for report in reports]
-        if all(votes and not all_errors(votes) for votes in own):
-            said[judge] = [
+        judge_votes = [[vote for vote in report.votes if vote.judge_id == judge] for report in reports]
+        if all(votes and not all_errors(votes) for votes in judge_votes):
+            by_judge[judge] = [
                 decide(criterion, votes, config.strategy(criterion)).verdict
-                for criterion, votes in zip(criteria, own, strict=True)
+                for criterion, votes in zip(criteria, judge_votes, strict=True)
             ]
-    for judge, verdicts in said.items():
+    for judge, verdicts in by_judge.items():
         score = total(criteria, verdicts, config.scoring, words=words).score
         if score is not None and truth is not None:
             yield judge, score, truth
@@ -271,16 +266,18 @@ def _totals(each: _Graded, truths: Truths, config: PanelConfig) -> Iterator[tupl
 def _judge_totals(graded: Sequence[_Graded], truths: Truths, config: PanelConfig) -> Totals | None:
     """The score that each judge alone would give, for panels of several."""
     rows: dict[str, dict[str, tuple[float, float]]] = {}
-    for each in graded:
-        found = {judge: (said, truth) for judge, said, truth in _totals(each, truths, config) if judge != PANEL}
-        if found:
-            rows[each.row] = found
-    judges = list(dict.fromkeys(judge for found in rows.values() for judge in found))
+    for graded_item in graded:
+        scores = {
+            judge: (score, truth) for judge, score, truth in _totals(graded_item, truths, config) if judge != PANEL
+        }
+        if scores:
+            rows[graded_item.row] = scores
+    judges = list(dict.fromkeys(judge for scores in rows.values() for judge in scores))
     if len(judges) < 2:
         return None
     nothing = (np.nan, np.nan)
     return Totals(
         items=np.arange(len(rows)),
-        table=np.array([[found.get(judge, nothing)[0] for judge in judges] for found in rows.values()]),
-        truth=np.array([next(iter(found.values()))[1] for found in rows.values()]),
+        table=np.array([[scores.get(judge, nothing)[0] for judge in judges] for scores in rows.values()]),
+        truth=np.array([next(iter(scores.values()))[1] for scores in rows.values()]),
     )

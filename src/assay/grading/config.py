@@ -133,7 +133,7 @@ class LLMConfig:
         data = document.data
         if not isinstance(data, Mapping) or "model" not in data:
             raise SpecError(document.problem('expected a mapping with "model"', ()))
-        names = [each.name for each in fields(cls)]
+        names = [config_field.name for config_field in fields(cls)]
         unknown = [
             document.problem(f'unknown field "{name}"', (name,), nearest(str(name), names), key=True)
             for name in data
@@ -151,12 +151,12 @@ class LLMConfig:
         if not isinstance(self.model, str):
             raise SpecError("a Python function cannot be written to a file")
         thinking = self.get_thinking_config()
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values = {config_field.name: getattr(self, config_field.name) for config_field in fields(self)}
         values["cache_dir"] = str(self.cache_dir)
         if thinking is not None:
             values["thinking"] = thinking.budget_tokens or str(thinking.level)
-        kept = {name: value for name, value in values.items() if value not in (None, {})}
-        Path(path).write_text(yaml.safe_dump(kept, sort_keys=False, allow_unicode=True), encoding="utf-8")
+        stored = {name: value for name, value in values.items() if value not in (None, {})}
+        Path(path).write_text(yaml.safe_dump(stored, sort_keys=False, allow_unicode=True), encoding="utf-8")
 
     def get_thinking_config(self) -> ThinkingConfig | None:
         """How much the model is to think; None leaves it to the model."""
@@ -190,16 +190,16 @@ class LLMConfig:
         )
 
 
-def _headers(given: Mapping[str, str] | None) -> dict[str, str]:
-    headers = dict(given or {})
+def _headers(extra_headers: Mapping[str, str] | None) -> dict[str, str]:
+    headers = dict(extra_headers or {})
     for name, value in headers.items():
         if not isinstance(name, str) or not isinstance(value, str) or set("\r\n\0") & set(name + value):
             raise SpecError(f"extra_headers: the header {name!r} must be one line of text")
     return headers
 
 
-def _params(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    params = dict(given or {})
+def _params(extra_params: Mapping[str, Any] | None) -> dict[str, Any]:
+    params = dict(extra_params or {})
     try:
         orjson.dumps(params)
     except TypeError as error:
@@ -263,8 +263,8 @@ class CannotAssessConfig(BaseModel):
         partial_credit: float = 0.5,
     ) -> None:
         if strategy not in list(CannotAssessStrategy):
-            known = ", ".join(CannotAssessStrategy)
-            raise SpecError(f'cannot_assess "{strategy}" is not known; there is {known}')
+            names = ", ".join(CannotAssessStrategy)
+            raise SpecError(f'cannot_assess "{strategy}" is not known; there is {names}')
         if not 0 <= partial_credit <= 1:
             raise SpecError(f"partial_credit must be between 0 and 1, not {partial_credit:g}")
         super().__init__(strategy=strategy, partial_credit=partial_credit)

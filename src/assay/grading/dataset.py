@@ -54,7 +54,7 @@ class RubricDataset:
         `ground_truth` has one entry per criterion, or is a mapping of annotators to such lists;
         `ground_truth_reasons`, also called `reasons`, say why, for judges that learn from examples.
         """
-        why = ground_truth_reasons if ground_truth_reasons is not None else reasons
+        given_reasons = ground_truth_reasons if ground_truth_reasons is not None else reasons
         item = DataItem(
             submission,
             description,
@@ -63,7 +63,7 @@ class RubricDataset:
             reference_submission,
             prompt,
             # a text is a sequence of its letters: the check names it
-            why if why is None or isinstance(why, str) else list(why),  # type: ignore[arg-type]
+            given_reasons if given_reasons is None or isinstance(given_reasons, str) else list(given_reasons),  # type: ignore[arg-type]
         )
         self._append(_with_truth(item, ground_truth, self._rubric_of(item)))
 
@@ -217,19 +217,19 @@ def _item_as_written(item: DataItem) -> dict[str, Any]:
     return row | {name: value for name, value in further.items() if value is not None}
 
 
-def _with_truth(item: DataItem, given: Any, rubric: Rubric) -> DataItem:
-    if given is None:
+def _with_truth(item: DataItem, ground_truth: Any, rubric: Rubric) -> DataItem:
+    if ground_truth is None:
         return item
-    if isinstance(given, Mapping):
-        annotators = {str(name): read_truth(each, rubric) for name, each in given.items()}
+    if isinstance(ground_truth, Mapping):
+        annotators = {str(name): read_truth(verdicts, rubric) for name, verdicts in ground_truth.items()}
         return replace(item, annotators=annotators, ground_truth=item.ground_truth)
-    return replace(item, ground_truth=read_truth(given, rubric))
+    return replace(item, ground_truth=read_truth(ground_truth, rubric))
 
 
 def _check_reasons(reasons: object, rubric: Rubric) -> None:
     if reasons is None:
         return
-    if not isinstance(reasons, list) or any(each is not None and not isinstance(each, str) for each in reasons):
+    if not isinstance(reasons, list) or any(reason is not None and not isinstance(reason, str) for reason in reasons):
         raise SpecError("the reasons are a list with one text, or None, per criterion")
     if len(reasons) != len(rubric):
         raise SpecError(f"the rubric has {len(rubric)} criteria, but there are {len(reasons)} reasons")

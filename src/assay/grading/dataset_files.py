@@ -200,15 +200,15 @@ def _dataset(document: Document, steps: Steps, rubric: Rubric | None) -> Dataset
     if not isinstance(data, Mapping) or not isinstance(data.get("items"), list):
         raise SpecError(document.problem('a dataset has "items", a list of submissions', steps))
     _misspelt(data, _TOP, steps, checker)
-    own = _own_rubric(data, steps, checker) or rubric
-    reader = _ItemReader(checker, own, table=document.path.suffix.lower() in _TABLES)
+    dataset_rubric = _own_rubric(data, steps, checker) or rubric
+    reader = _ItemReader(checker, dataset_rubric, table=document.path.suffix.lower() in _TABLES)
     items = [reader.item(row, (*at, place)) for place, row in enumerate(data["items"])]
     texts = {name: _text(data, name, steps, checker) for name in ("name", "prompt", "reference_submission")}
     if checker.problems:
         raise SpecError(checker.problems)
     return DatasetContent(
         prompt=texts["prompt"],
-        rubric=own,
+        rubric=dataset_rubric,
         items=[item for item in items if item is not None],
         name=texts["name"],
         reference_submission=texts["reference_submission"],
@@ -245,11 +245,11 @@ class _ItemReader:
         if not isinstance(submission, str):
             problem = f"submission: expected text, got {described(submission)}" if "submission" in row else ""
             checker.report(problem or 'missing field "submission" in the item', steps)
-        own = self._own(row, steps)
-        rubric = own or self._rubric
+        item_rubric = self._item_rubric(row, steps)
+        rubric = item_rubric or self._rubric
         truth = self._truth(row.get("ground_truth"), rubric, steps)
-        why = "reasons" if "reasons" in row else "ground_truth_reasons"
-        reasons = self._reasons(row.get(why), rubric, (*steps, why))
+        reasons_field = "reasons" if "reasons" in row else "ground_truth_reasons"
+        reasons = self._reasons(row.get(reasons_field), rubric, (*steps, reasons_field))
         texts = {name: _text(row, name, steps, checker) for name in _TEXTS}
         if rubric is None and len(checker.problems) == before:
             checker.report("neither the item nor the dataset has a rubric", steps)
@@ -260,7 +260,7 @@ class _ItemReader:
             submission=str(submission),
             description=texts["description"] or "",
             ground_truth=None if several else truth,
-            rubric=own,
+            rubric=item_rubric,
             prompt=texts["prompt"],
             reference_submission=texts["reference_submission"],
             annotators=truth if several else None,
@@ -270,43 +270,43 @@ class _ItemReader:
     def _unknown(self, row: Mapping[str, Any], steps: Steps) -> None:
         for name in row:
             if name not in _FIELDS:
-                near = nearest(str(name), _FIELDS)
-                self._checker.report(f'unknown field "{name}" in the item', (*steps, name), near)
+                closest = nearest(str(name), _FIELDS)
+                self._checker.report(f'unknown field "{name}" in the item', (*steps, name), closest)
 
-    def _own(self, row: Mapping[str, Any], steps: Steps) -> Rubric | None:
-        given = row.get("rubric")
-        if given is None:
+    def _item_rubric(self, row: Mapping[str, Any], steps: Steps) -> Rubric | None:
+        content = row.get("rubric")
+        if content is None:
             return None
-        if isinstance(given, str):
-            given = self._written(given, (*steps, "rubric"))
-        return None if given is None else read_rubric(given, (*steps, "rubric"), self._checker)
+        if isinstance(content, str):
+            content = self._written(content, (*steps, "rubric"))
+        return None if content is None else read_rubric(content, (*steps, "rubric"), self._checker)
 
-    def _truth(self, given: Any, rubric: Rubric | None, steps: Steps) -> Any:
+    def _truth(self, content: Any, rubric: Rubric | None, steps: Steps) -> Any:
         at = (*steps, "ground_truth")
-        if isinstance(given, str):
-            given = self._written(given, at)
-        if given is None or rubric is None:
+        if isinstance(content, str):
+            content = self._written(content, at)
+        if content is None or rubric is None:
             return None
         try:
-            if isinstance(given, Mapping):
-                return {str(name): read_truth(each, rubric) for name, each in given.items()}
-            return read_truth(given, rubric)
+            if isinstance(content, Mapping):
+                return {str(name): read_truth(verdicts, rubric) for name, verdicts in content.items()}
+            return read_truth(content, rubric)
         except SpecError as error:
             for problem in error.problems:
                 self._checker.report(problem.message, at)
             return None
 
-    def _reasons(self, given: Any, rubric: Rubric | None, at: Steps) -> list[str | None] | None:
+    def _reasons(self, content: Any, rubric: Rubric | None, at: Steps) -> list[str | None] | None:
         """Why people judged so: a text or null per criterion."""
-        if isinstance(given, str):
-            given = self._written(given, at)
-        if given is None or rubric is None:
+        if isinstance(content, str):
+            content = self._written(content, at)
+        if content is None or rubric is None:
             return None
-        fits = isinstance(given, list) and len(given) == len(rubric)
-        if not fits or any(each is not None and not isinstance(each, str) for each in given):
+        fits = isinstance(content, list) and len(content) == len(rubric)
+        if not fits or any(reason is not None and not isinstance(reason, str) for reason in content):
             self._checker.report(f"{at[-1]}: expected a list of {len(rubric)} texts or nulls, one per criterion", at)
             return None
-        return [None if each is None else str(each) for each in given]
+        return [None if reason is None else str(reason) for reason in content]
 
     def _written(self, text: str, steps: Steps) -> Any:
         """A list or mapping in a cell of a table, as JSON."""
@@ -318,16 +318,16 @@ class _ItemReader:
 
 
 def _text(row: Mapping[str, Any], name: str, steps: Steps, checker: Checker) -> str | None:
-    given = row.get(name)
-    if given is not None and not isinstance(given, str):
-        checker.report(f"{name}: expected text, got {described(given)}", (*steps, name))
+    text = row.get(name)
+    if text is not None and not isinstance(text, str):
+        checker.report(f"{name}: expected text, got {described(text)}", (*steps, name))
         return None
-    return None if given is None else str(given)
+    return None if text is None else str(text)
 
 
-def _misspelt(row: Mapping[str, Any], known: Sequence[str], steps: Steps, checker: Checker) -> None:
+def _misspelt(row: Mapping[str, Any], fields: Sequence[str], steps: Steps, checker: Checker) -> None:
     """A field that is nearly one of ours is a slip; any other is the user's own."""
     for name in row:
-        near = None if name in known else nearest(str(name), known)
-        if near is not None and near not in row and abs(len(near) - len(str(name))) <= 1:
-            checker.report(f'unknown field "{name}"', (*steps, name), near)
+        closest = None if name in fields else nearest(str(name), fields)
+        if closest is not None and closest not in row and abs(len(closest) - len(str(name))) <= 1:
+            checker.report(f'unknown field "{name}"', (*steps, name), closest)

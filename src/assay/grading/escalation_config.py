@@ -48,5 +48,5 @@ class EscalationConfig:
 
     def threshold_for(self, criterion: Criterion) -> float:
         """The confidence that a criterion needs to stay with the first judge."""
-        own = self.per_criterion or {}
-        return own.get(criterion.name, self.threshold) if criterion.name is not None else self.threshold
+        thresholds = self.per_criterion or {}
+        return thresholds.get(criterion.name, self.threshold) if criterion.name is not None else self.threshold

@@ -98,9 +98,6 @@ class EvalRunner:
             result = stored.result(location, Path(self._config.experiments_dir))
         finally:
             store.close()
-        return self._checked(result)
-
-    def _checked(self, result: EvalResult) -> EvalResult:
         if self._config.fail_fast and result.errors:
             index, reason = result.errors[0]
             raise RunError(f"item {index} failed: {reason}")
@@ -232,22 +229,22 @@ async def fill_ground_truth(
 
     `force` replaces the ground truth of all items. Items that could not be graded are left out, with a warning.
     """
-    wanted = [index for index, item in enumerate(dataset) if force or item.ground_truth is None]
+    indices = [index for index, item in enumerate(dataset) if force or item.ground_truth is None]
     truths: dict[int, list[Truth]] = {}
-    if wanted:
+    if indices:
         config = EvalConfig(show_progress=show_progress, max_concurrent_items=max_concurrent_items)
-        asked = replace(dataset, items=[replace(dataset[index], ground_truth=None) for index in wanted])
+        asked = replace(dataset, items=[replace(dataset[index], ground_truth=None) for index in indices])
         result = await EvalRunner(asked, grader, config).run()
-        for index, each in zip(wanted, result.item_results, strict=True):
-            if each.graded is not None and each.graded.error is None:
-                truths[index] = [_truth(report) for report in each.graded.criteria]
-    lost = len(wanted) - len(truths)
+        for index, item_result in zip(indices, result.item_results, strict=True):
+            if item_result.graded is not None and item_result.graded.error is None:
+                truths[index] = [_truth(report) for report in item_result.graded.criteria]
+    lost = len(indices) - len(truths)
     if lost:
         warnings.warn(f"{lost:,} items could not be graded and are left out", RubricWarning, stacklevel=2)
     items = [
         replace(item, ground_truth=truths[index]) if index in truths else item
         for index, item in enumerate(dataset)
-        if index in truths or index not in wanted
+        if index in truths or index not in indices
     ]
     return replace(dataset, items=items)
 

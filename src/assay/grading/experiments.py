@@ -45,8 +45,8 @@ class StoredExperiment:
         """The run as a result; `folder` is where AutoRubric would keep the experiment."""
         record, report = self.record, self.report
         results = [self._item(sample) for sample in read_samples(self.store, record)]
-        graded = [each for result in results if result.graded is not None for each in result.graded.criteria]
-        counts = count_votes(vote for each in graded for vote in each.votes)
+        graded = [report for result in results if result.graded is not None for report in result.graded.criteria]
+        counts = count_votes(vote for report in graded for vote in report.votes)
         started = datetime.fromisoformat(record.started_at)
         completed = started if record.finished_at is None else datetime.fromisoformat(record.finished_at)
         asked = [result.duration_seconds for result in results if result.duration_seconds]
@@ -63,11 +63,13 @@ class StoredExperiment:
             cost_usd=report.cost_usd,
             n_cached=report.n_cached,
             reused_from=report.reused_from,
-            n_ties=sum(each.by_tie for each in graded),
+            n_ties=sum(report.by_tie for report in graded),
             n_verdicts=len(graded),
-            n_order_sensitive=sum(each.order_sensitive for each in graded),
+            n_order_sensitive=sum(report.order_sensitive for report in graded),
             mean_score=next(iter(report.scorers[0].metrics[0].result.values.values())),
-            mean_continuous=mean_of([each.graded.continuous_score for each in results if each.graded is not None]),
+            mean_continuous=mean_of(
+                [result.graded.continuous_score for result in results if result.graded is not None]
+            ),
             judge_failures={judge: (count.missing, count.asked) for judge, count in counts.items()},
             missing_votes={judge: dict(count.kinds) for judge, count in counts.items() if count.missing},
             warnings=(*missing_notes(counts), *_thin(results)),
@@ -97,7 +99,7 @@ class StoredExperiment:
 
 def _thin(results: Sequence[ItemResult]) -> list[str]:
     """A sentence about the items of which less than half could be assessed."""
-    thin = sum(each.graded is not None and each.graded.coverage < LOW_COVERAGE for each in results)
+    thin = sum(result.graded is not None and result.graded.coverage < LOW_COVERAGE for result in results)
     return [f"{thin:,} of {len(results):,} items: less than half of the weights could be assessed"] if thin else []
 
 
@@ -128,9 +130,9 @@ def result_of(path: Path) -> EvalResult:
 def _dataset(store: Store, record: RunRecord) -> RubricDataset:
     """The items as the run stored them."""
     (content, *_) = record.spec.scorers[0].rubrics
-    usual = stored_rubrics(content)[0]
+    rubric = stored_rubrics(content)[0]
     items = [_item(sample.sample) for sample in read_samples(store, record)]
-    return RubricDataset(rubric=usual, items=items, name=record.task)
+    return RubricDataset(rubric=rubric, items=items, name=record.task)
 
 
 def _item(row: Mapping[str, Any]) -> DataItem:

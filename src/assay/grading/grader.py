@@ -215,8 +215,8 @@ class CriterionGrader(Grader[EnsembleEvaluationReport]):
                 "a length penalty is taken from normalized scores only: normalize=False leaves it without effect"
             )
         if len(self.judges) * settings.repeats % 2 == 0:
-            what = "judges" if settings.repeats == 1 else "votes"
-            self._warn(f"a panel with an even number of {what} can end in ties, which go to the lower score")
+            counted = "judges" if settings.repeats == 1 else "votes"
+            self._warn(f"a panel with an even number of {counted} can end in ties, which go to the lower score")
 
     @property
     def seed(self) -> int | None:
@@ -264,7 +264,7 @@ class CriterionGrader(Grader[EnsembleEvaluationReport]):
         """Let the panel grade one submission; `row` is its number in a series, for shuffles that balance one."""
         self.check_rubrics([rubric])
         parts = submission_parts(to_grade)
-        cached = [each for each in self.clients.endpoints.values() if each.cache_enabled]
+        cached = [endpoint for endpoint in self.clients.endpoints.values() if endpoint.cache_enabled]
         if cached:
             return await self._from_store(cached[0], parts["output"], rubric, query, reference_submission)
         submission = Submission(
@@ -315,14 +315,15 @@ class CriterionGrader(Grader[EnsembleEvaluationReport]):
     ) -> list[JudgeCriterionResults]:
         """What every judge says of every criterion, before it is counted."""
         report = await self.grade(to_grade, rubric, query, reference_submission, guidelines=guidelines)
-        criteria = tuple(each.criterion for each in report.criteria)
+        criteria = tuple(criterion_report.criterion for criterion_report in report.criteria)
         return [
             JudgeCriterionResults(
                 judge_id=judge.id,
                 weight=judge.weight,
                 criteria=criteria,
                 votes=tuple(
-                    tuple(vote for vote in each.votes if vote.judge_id == judge.id) for each in report.criteria
+                    tuple(vote for vote in criterion_report.votes if vote.judge_id == judge.id)
+                    for criterion_report in report.criteria
                 ),
             )
             for judge in self.judges
@@ -335,7 +336,7 @@ class CriterionGrader(Grader[EnsembleEvaluationReport]):
         if not judge_results:
             raise SpecError("there are no results of judges to aggregate")
         criteria = judge_results[0].criteria
-        votes = [[vote for each in judge_results for vote in each.votes[n]] for n in range(len(criteria))]
+        votes = [[vote for result in judge_results for vote in result.votes[n]] for n in range(len(criteria))]
         config = replace(self.config, scoring=replace(self.config.scoring, normalize=normalize))
         return report_of(Rubric(criteria), votes, self.judges, config)
 
@@ -370,12 +371,12 @@ def _few_shot(config: FewShotConfig | None, training: RubricDataset | None) -> F
         Example(
             requirement=criterion.requirement,
             text=item.submission,
-            said=str(said),
+            label=str(verdict),
             prompt=training.get_item_prompt(index),
-            reason=why if config.include_reason else None,
+            reason=reason if config.include_reason else None,
         )
         for index, item in enumerate(training)
-        for criterion, said, why in zip(
+        for criterion, verdict, reason in zip(
             training.get_item_rubric(index).criteria,
             item.ground_truth or (),
             item.ground_truth_reasons or [None] * len(item.ground_truth or ()),

@@ -132,7 +132,7 @@ class Improvement:
         assert assessed.quality is not None
         names = [issue.criterion_name for issue in assessed.issues]
         before = [] if previous is None else [issue.criterion_name for issue in previous.issues]
-        why = None if previous is None else self._rejection(assessed, previous)
+        rejection = None if previous is None else self._rejection(assessed, previous)
         version = IterationResult(
             iteration=number,
             rubric=rubric,
@@ -142,14 +142,15 @@ class Improvement:
             issues=assessed.issues,
             issues_fixed=[name for name in before if name not in names],
             issues_introduced=[name for name in names if name not in before] if previous is not None else [],
-            accepted=why is None,
-            rejection_reason=why,
+            accepted=rejection is None,
+            rejection_reason=rejection,
             quality_report=assessed.report,
             token_usage=assessed.usage,
             completion_cost=_total(assessed.costs),
             held_out_diagnostics=assessed.held_out,
         )
-        self._tell(version)
+        if self._config.show_progress:
+            print(iteration_line(version), file=sys.stderr)
         return version
 
     def _rejection(self, assessed: _Assessment, previous: IterationResult) -> str | None:
@@ -208,7 +209,7 @@ class Improvement:
             validated = await self._validate(rubric, config.validation_data)
         if report is None:
             return replace(validated, quality=validated.agreement)
-        issues = [_issue(each) for each in flaws(report)]
+        issues = [_issue(flaw) for flaw in flaws(report)]
         usage = (report.token_usage or TokenUsage()) + validated.usage
         costs = (*validated.costs, report.completion_cost)
         return replace(validated, quality=report.score, issues=issues, report=report, usage=usage, costs=costs)
@@ -226,17 +227,17 @@ class Improvement:
             problem = None if agreement is not None else "no item was judged by two judges"
             return _Assessment(agreement=agreement, per_criterion=by_name, problem=problem, usage=usage, costs=costs)
         cases = list(_cases(result, data, rubric, self._config.cannot_assess))
-        shown = [case for case in cases if case.item in self._shown]
+        shown_cases = [case for case in cases if case.item in self._shown]
         held_out = [case for case in cases if case.item not in self._shown] if self._shown else cases
         by_criterion = {
             number: _accuracy([case for case in held_out if case.criterion == number]) for number in range(len(rubric))
         }
         agreement = mean_of(list(by_criterion.values()))
-        wrong = [case for case in (shown or cases) if case.verdict != case.label]
+        wrong = [case for case in (shown_cases or cases) if case.verdict != case.label]
         return _Assessment(
             agreement=agreement,
             per_criterion={rubric.names[n]: value for n, value in by_criterion.items() if value is not None},
-            issues=_issues_of(wrong, shown or cases, rubric),
+            issues=_issues_of(wrong, shown_cases or cases, rubric),
             evidence=_evidence(wrong, rubric, self._config.max_exemplars_per_criterion),
             held_out=HeldOutValidationResult(
                 mean_accuracy=agreement,
@@ -250,10 +251,12 @@ class Improvement:
                     for number, value in by_criterion.items()
                 ],
                 n_items=len({case.item for case in held_out}),
-                n_shown=len({case.item for case in shown}),
+                n_shown=len({case.item for case in shown_cases}),
                 total_cost=_total(costs),
             ),
-            problem=None if agreement is not None else _first_error(result),
+            problem=None
+            if agreement is not None
+            else next((item.error for item in result.item_results if item.error), "no labelled item was judged"),
             usage=usage,
             costs=costs,
         )
@@ -302,10 +305,6 @@ class Improvement:
             document["total_completion_cost"] = result.total_completion_cost
         (folder / "improvement.json").write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2))
 
-    def _tell(self, version: IterationResult) -> None:
-        if self._config.show_progress:
-            print(iteration_line(version), file=sys.stderr)
-
 
 def iteration_line(version: IterationResult) -> str:
     """One version of a rubric in a line."""
@@ -327,8 +326,8 @@ def _check(rubric: Rubric, task_prompt: str | None, config: ImprovementConfig) -
     if not len(data):
         raise SpecError("the validation data has no items")
     for index in range(len(data)):
-        own = data.get_item_rubric(index)
-        if [_form(criterion) for criterion in own] != [_form(criterion) for criterion in rubric]:
+        item_rubric = data.get_item_rubric(index)
+        if [_form(criterion) for criterion in item_rubric] != [_form(criterion) for criterion in rubric]:
             raise SpecError(f"item {index} of the validation data is labelled by another rubric")
     if not _is_labelled(data) and len(config.panel) < 2:
         raise SpecError(
@@ -348,14 +347,10 @@ def _shown_items(data: RubricDataset | None) -> frozenset[int]:
     """The labelled items from which the reviser learns: half of each combination of labels; the rest decides."""
     assert data is not None
     labelled = [index for index, item in enumerate(data) if item.ground_truth is not None or item.annotators]
-    # by content and not by position: datasets are often sorted by their labels
-    labelled.sort(key=lambda index: (str(labels_of(data, index)), _digest(data[index].submission)))
+    # by a digest of the content and not by position: datasets are often sorted by their labels
+    digests = {index: hashlib.sha256(data[index].submission.encode()).hexdigest() for index in labelled}
+    labelled.sort(key=lambda index: (str(labels_of(data, index)), digests[index]))
     return frozenset(labelled[::2] if len(labelled) >= FEWEST_TO_SPLIT else ())
-
-
-def _digest(text: str) -> str:
-    """The digest of a text, for an order that says nothing about it."""
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _require_prices(config: ImprovementConfig, *clients: Clients) -> None:
@@ -374,20 +369,20 @@ def _cases(result: EvalResult, data: RubricDataset, rubric: Rubric, unsure: str)
         labels = labels_of(data, item.item_idx)
         if item.graded is None or labels is None:
             continue
-        for number, (each, label) in enumerate(zip(item.graded.criteria, labels, strict=True)):
-            if each.error is not None:
+        for number, (criterion_report, label) in enumerate(zip(item.graded.criteria, labels, strict=True)):
+            if criterion_report.error is not None:
                 continue
             criterion = rubric.criteria[number]
-            verdict = _counted(option_word(each.criterion, each.verdict), criterion, unsure)
-            said = _counted(label, criterion, unsure)
-            if verdict is not None and said is not None:
+            verdict = _counted(option_word(criterion_report.criterion, criterion_report.verdict), criterion, unsure)
+            human_label = _counted(label, criterion, unsure)
+            if verdict is not None and human_label is not None:
                 case = _Case(
                     item=item.item_idx,
                     criterion=number,
                     text=data[item.item_idx].submission,
-                    label=said,
+                    label=human_label,
                     verdict=verdict,
-                    reason=each.reason or "",
+                    reason=criterion_report.reason or "",
                 )
                 cases.append(case)
     return cases
@@ -416,11 +411,15 @@ def _between_judges(result: EvalResult, rubric: Rubric) -> tuple[float | None, d
     return mean_of(list(by_name.values())), {name: value for name, value in by_name.items() if value is not None}
 
 
-def _issue(each: EnsembleCriterionReport) -> IssueDetail:
-    criterion = each.criterion
+def _issue(criterion_report: EnsembleCriterionReport) -> IssueDetail:
+    criterion = criterion_report.criterion
     fault = criterion.weight < 0
     return IssueDetail(
-        criterion.name or criterion.requirement, criterion.requirement, criterion.weight, fault, each.reason or ""
+        criterion.name or criterion.requirement,
+        criterion.requirement,
+        criterion.weight,
+        fault,
+        criterion_report.reason or "",
     )
 
 
@@ -447,26 +446,22 @@ def _evidence(wrong: Sequence[_Case], rubric: Rubric, most: int) -> str:
     for number, name in enumerate(rubric.names):
         for case in [case for case in wrong if case.criterion == number][:most]:
             text = case.text if len(case.text) <= MOST_SHOWN else f"{case.text[:MOST_SHOWN]}..."
-            said = f'By "{name}" people say {case.label}; the judge said {case.verdict}: {case.reason}'
-            parts.append(f"{said}\n{fenced('SUBMISSION', text)}")
+            disagreement = f'By "{name}" people say {case.label}; the judge said {case.verdict}: {case.reason}'
+            parts.append(f"{disagreement}\n{fenced('SUBMISSION', text)}")
     return "\n\n".join(parts)
 
 
-def _invalid(number: int, current: IterationResult, why: str, cost: Decimal | float | None) -> IterationResult:
+def _invalid(number: int, current: IterationResult, reason: str, cost: Decimal | float | None) -> IterationResult:
     """A version that could not be used, with the numbers of the one before it."""
     return replace(
         current,
         iteration=number,
         accepted=False,
-        rejection_reason=why,
+        rejection_reason=reason,
         issues_fixed=[],
         issues_introduced=[],
         completion_cost=None if cost is None else float(cost),
     )
-
-
-def _first_error(result: EvalResult) -> str:
-    return next((item.error for item in result.item_results if item.error), "no labelled item was judged")
 
 
 def _total(costs: Sequence[Decimal | float | None]) -> float | None:

@@ -136,10 +136,10 @@ class ImprovementConfig:
             "cannot_assess": ("exclude", "as_unmet", "as_category"),
             "display": (None, "stdout", "html"),
         }
-        for name, known in choices.items():
-            if getattr(self, name) not in known:
-                there = ", ".join(str(each) for each in known)
-                raise SpecError(f"{name} is one of {there}, not {getattr(self, name)!r}")
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                listed = ", ".join(str(choice) for choice in allowed)
+                raise SpecError(f"{name} is one of {listed}, not {getattr(self, name)!r}")
         for name in ("max_iterations", "plateau_patience"):
             if getattr(self, name) < 1:
                 raise SpecError(f"{name} must be at least 1, not {getattr(self, name)}")

@@ -42,20 +42,20 @@ class DataItem:
         return self.ground_truth_reasons
 
 
-def read_truth(given: Sequence[object], rubric: Rubric) -> GroundTruth:
+def read_truth(entries: Sequence[object], rubric: Rubric) -> GroundTruth:
     """What a person said of each criterion, in the rubric's own words; a SpecError names the one that does not fit."""
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise SpecError(f"the ground truth is a list with one entry per criterion, not {type(given).__name__}")
-    if len(given) != len(rubric):
-        raise SpecError(f"the rubric has {len(rubric)} criteria, but the ground truth has {len(given)} entries")
-    made: list[Truth] = []
-    for name, criterion, entry in zip(rubric.names, rubric.criteria, given, strict=True):
+    if isinstance(entries, str) or not isinstance(entries, Sequence):
+        raise SpecError(f"the ground truth is a list with one entry per criterion, not {type(entries).__name__}")
+    if len(entries) != len(rubric):
+        raise SpecError(f"the rubric has {len(rubric)} criteria, but the ground truth has {len(entries)} entries")
+    ground_truth: list[Truth] = []
+    for name, criterion, entry in zip(rubric.names, rubric.criteria, entries, strict=True):
         try:
             verdict = read_verdict(criterion, entry)
         except ValueError as error:
             raise SpecError(f'ground truth of "{name}": {error}') from None
         if isinstance(verdict, MultiChoiceVerdict):
-            made.append(verdict.selected_label or CriterionVerdict.CANNOT_ASSESS)
+            ground_truth.append(verdict.selected_label or CriterionVerdict.CANNOT_ASSESS)
         else:
-            made.append(verdict)
-    return made
+            ground_truth.append(verdict)
+    return ground_truth

@@ -79,18 +79,18 @@ class JudgeTarget:
         settings = None if loaded.solver is None else loaded.solver.settings
         columns = [str(settings.trace_column)] if isinstance(settings, PassThroughSolver) else []
         if column is not None:
-            there = list(dict.fromkeys(key for sample in samples for key in sample))
-            if column not in there:
-                near = nearest(column, there)
-                hint = f'did you mean "{near}"?' if near else f"it has {listing(there)}"
+            present = list(dict.fromkeys(key for sample in samples for key in sample))
+            if column not in present:
+                closest = nearest(column, present)
+                hint = f'did you mean "{closest}"?' if closest else f"it has {listing(present)}"
                 raise SpecError(f'--column: the dataset has no column "{column}"; {hint}')
             columns = [column]
         elif not answers and samples:
             settings_of = cast("JudgeScorerSpec", scorer.settings)
-            shown = dict.fromkeys(use.name for use in columns_read(settings_of.user_prompt))
+            prompt_columns = dict.fromkeys(use.name for use in columns_read(settings_of.user_prompt))
             raise SpecError(
                 f'the task "{loaded.task.key}" has no solver, so nothing says which text is the answer: name its '
-                f"column with --column (the prompt of {scorer.key} shows {listing(shown)})"
+                f"column with --column (the prompt of {scorer.key} shows {listing(prompt_columns)})"
             )
         return cls(
             name=name, loaded=loaded, scorer=scorer, samples=named, answers=answers or None, columns=tuple(columns)
@@ -103,7 +103,7 @@ class JudgeTarget:
 
     def changed(self, change: Callable[[str], str]) -> list[dict[str, Any]]:
         """The samples with every answer changed, wherever they hold it."""
-        made: list[dict[str, Any]] = []
+        rows: list[dict[str, Any]] = []
         for place, sample in enumerate(self.samples):
             row = dict(sample)
             for column in self.columns:
@@ -112,8 +112,8 @@ class JudgeTarget:
                     row[column] = change(str(value))
             if self.answers is not None:
                 row[_ANSWER] = _ending_with(self.answers[place], change)
-            made.append(row)
-        return made
+            rows.append(row)
+        return rows
 
 
 def _conversations(rows: Rows) -> list[Trace]:
@@ -146,11 +146,11 @@ class JudgeAudit:
             raise SpecError("there are no texts to audit judges with")
         self._target = target
         self._options = options or AuditOptions()
-        own = str(target.settings.model_key)
-        self._judges = {judge.judge_id: str(judge.llm_config.model) for judge in judges} or {own: own}
-        wanted = self._options.probes
-        self._parts = [name for name in ("plain", "verbosity", "injection") if name == "plain" or name in wanted]
-        if not set(wanted) - {"position"}:
+        model_key = str(target.settings.model_key)
+        self._judges = {judge.judge_id: str(judge.llm_config.model) for judge in judges} or {model_key: model_key}
+        probes = self._options.probes
+        self._parts = [name for name in ("plain", "verbosity", "injection") if name == "plain" or name in probes]
+        if not set(probes) - {"position"}:
             raise SpecError(
                 f"nothing is left to ask: position does not apply to {target.scorer.kind.name} ({NO_PLACES})"
             )
@@ -176,7 +176,7 @@ class JudgeAudit:
     def run(self, plan: AuditPlan, listener: Listener = silent) -> AuditResult:
         """Make the probes; what was asked before is taken from the store."""
         left, spent, statuses = self._options.max_cost, [], []
-        made: dict[str, dict[ProbeName, Probe]] = {}
+        by_judge: dict[str, dict[ProbeName, Probe]] = {}
         run_ids: dict[str, str] = {}
         notes: list[str] = []
         store = open_store(self._location)
@@ -192,7 +192,7 @@ class JudgeAudit:
                     statuses.append(report.status)
                     if left is not None:
                         left = max(left - (report.cost_usd or Decimal(0)), Decimal(0))
-                made[judge] = self._probes(judge, samples)
+                by_judge[judge] = self._probes(judge, samples)
         finally:
             store.close()
         partial = "partial" in statuses
@@ -201,11 +201,11 @@ class JudgeAudit:
         return AuditResult(
             target=self._target.name,
             n_items=len(self._target.samples),
-            judges=made,
+            judges=by_judge,
             plan=plan,
             runs=run_ids,
             cost_usd=None if None in spent else sum((cost for cost in spent if cost is not None), Decimal(0)),
-            status="partial" if partial else "failed" if notes and no_effect(made) else "completed",
+            status="partial" if partial else "failed" if notes and no_effect(by_judge) else "completed",
             notes=tuple(dict.fromkeys(notes)),
         )
 
@@ -218,10 +218,10 @@ class JudgeAudit:
         prompts = [
             prompt for prompt in (self._target.settings.system_prompt, self._target.settings.user_prompt) if prompt
         ]
-        shown = [
+        rendered = [
             [texts(prompt, self._rows(change), stage=STAGE).values for prompt in prompts] for change in (str, injected)
         ]
-        if shown[0] == shown[1]:
+        if rendered[0] == rendered[1]:
             where = f" (columns: {listing(self._target.columns)})" if self._target.columns else ""
             raise SpecError(
                 f"the prompts of {self._target.scorer.key} do not show the answer that the audit changes{where}: "
@@ -296,8 +296,8 @@ class JudgeAudit:
         loaded = self._target.loaded
         nodes = (loaded.resolved.get("definition") or {}).get("scorers") or []
         place = [scorer.key for scorer in loaded.scorers].index(self._target.scorer.key)
-        written = nodes[place] if len(nodes) == len(loaded.scorers) else {}
-        return {**written, "model_key": model, "metrics": []}
+        node = nodes[place] if len(nodes) == len(loaded.scorers) else {}
+        return {**node, "model_key": model, "metrics": []}
 
     def _probes(self, judge: str, samples: Mapping[str, Sequence[Sample]]) -> dict[ProbeName, Probe]:
         options = self._options

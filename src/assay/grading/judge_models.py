@@ -54,36 +54,38 @@ def connection_of(config: LLMConfig, *, planned: bool = False) -> Connection:
     root = here()
     environment = environment_of(root)
     environment = _with_own(config, keyless(environment) if planned else environment)
-    made = _connected(config, root, environment)
+    connection = _connected(config, root, environment)
     if config.max_parallel_requests is not None:
-        made = replace(made, limits=Limits(concurrent=config.max_parallel_requests, declared=True))
-    usual, names = LLMConfig(config.model), ("max_retries", "retry_min_wait", "retry_max_wait")
-    if any(getattr(config, name) != getattr(usual, name) for name in names):
+        connection = replace(connection, limits=Limits(concurrent=config.max_parallel_requests, declared=True))
+    defaults, names = LLMConfig(config.model), ("max_retries", "retry_min_wait", "retry_max_wait")
+    if any(getattr(config, name) != getattr(defaults, name) for name in names):
         retry = RetryPolicy(
             max_retries=config.max_retries,
             first_wait_s=config.retry_min_wait,
             longest_wait_s=config.retry_max_wait,
         )
-        made = replace(made, retry=retry)
-    return made
+        connection = replace(connection, retry=retry)
+    return connection
 
 
 def _connected(config: LLMConfig, root: Path, environment: Mapping[str, str]) -> Connection:
-    usual = LLMConfig(config.model)
-    wanted = [
-        name for name in ("timeout", "extra_headers", "extra_params") if getattr(config, name) != getattr(usual, name)
+    defaults = LLMConfig(config.model)
+    changed = [
+        name
+        for name in ("timeout", "extra_headers", "extra_params")
+        if getattr(config, name) != getattr(defaults, name)
     ]
-    if not wanted:
+    if not changed:
         return connect(config.model, root=root, environment=environment)
     provider, slash, name = config.model.partition("/") if isinstance(config.model, str) else ("", "", "")
     if not slash or provider in ("scripted", "local"):
         raise SpecError(
-            f"LLMConfig({wanted[0]}=...) is for models of a provider, such as openai/gpt-5-mini; "
+            f"LLMConfig({changed[0]}=...) is for models of a provider, such as openai/gpt-5-mini; "
             "a model file has timeouts and headers of its own"
         )
     seconds = config.timeout
     patience = (
-        USUAL_TIMEOUTS if seconds == usual.timeout else Timeouts(first_byte_s=float(seconds), total_s=float(seconds))
+        USUAL_TIMEOUTS if seconds == defaults.timeout else Timeouts(first_byte_s=float(seconds), total_s=float(seconds))
     )
     extras = Extras(headers=config.extra_headers, params=config.extra_params)
     return connect_provider(provider, name, environment, patience, extras=extras)

@@ -21,7 +21,8 @@ def labels_of(dataset: RubricDataset, index: int) -> list[str | None] | None:
     labels: list[str | None] = []
     for place, criterion in enumerate(criteria):
         words = [
-            option_word(criterion, verdict_in_words(criterion, str(said[place]))) for said in item.annotators.values()
+            option_word(criterion, verdict_in_words(criterion, str(verdicts[place])))
+            for verdicts in item.annotators.values()
         ]
         ranked = Counter(word for word in words if word is not None).most_common(2)
         tied = len(ranked) == 2 and ranked[0][1] == ranked[1][1]

@@ -81,24 +81,26 @@ class LLMClient:
     ) -> GenerateResult:
         path = self._path(request, config)
         if cached:
-            kept = self._kept(path)
-            if kept is not None:
+            cached_reply = self._cached_reply(path)
+            if cached_reply is not None:
                 self._hits += 1
-                usage = TokenUsage(**kept["usage"])
-                parsed = _parsed(kept["content"], response_format)
-                return GenerateResult(kept["content"], kept["thinking"], kept, usage, 0.0, parsed)
+                usage = TokenUsage(**cached_reply["usage"])
+                parsed = _parsed(cached_reply["content"], response_format)
+                return GenerateResult(
+                    cached_reply["content"], cached_reply["thinking"], cached_reply, usage, 0.0, parsed
+                )
             self._misses += 1
         async with clients.asking() as ask:
             reply = await ask(request, "model")
             try:
                 parsed = _parsed(_text(reply), response_format)
             except RunError as problem:
-                again: tuple[Item, ...] = (
+                messages: tuple[Item, ...] = (
                     *request.messages,
                     {"type": "message", "role": "assistant", "content": reply.text or "(no reply)"},
                     {"type": "message", "role": "user", "content": f"{problem} Answer again."},
                 )
-                reply = await ask(replace(request, messages=again), "model")
+                reply = await ask(replace(request, messages=messages), "model")
                 parsed = _parsed(_text(reply), response_format)
         text, usage = _text(reply), TokenUsage.of(reply.usage)
         cost = clients.cost_usd({"model": reply.usage})
@@ -124,15 +126,15 @@ class LLMClient:
         )
         return self._folder / f"{hashlib.sha256(content.encode()).hexdigest()}.json"
 
-    def _kept(self, path: Path) -> dict[str, Any] | None:
+    def _cached_reply(self, path: Path) -> dict[str, Any] | None:
         """A reply that was kept and has not expired; a file that cannot be read is as if it were not there."""
         try:
             if self.config.cache_ttl is not None and time.time() - path.stat().st_mtime > self.config.cache_ttl:
                 return None
-            kept: dict[str, Any] = orjson.loads(path.read_bytes())
+            stored: dict[str, Any] = orjson.loads(path.read_bytes())
         except (OSError, orjson.JSONDecodeError):
             return None
-        return kept
+        return stored
 
     def cache_stats(self) -> dict[str, Any]:
         """How many replies are kept, how much space they take, and how often one was used by this client."""
@@ -172,7 +174,7 @@ def _parsed(text: str, response_format: type[T] | None) -> T | None:
         try:
             return response_format.model_validate(candidate)
         except ValidationError as error:
-            problem = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+            problem = "; ".join(f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}" for detail in error.errors())
     raise RunError(f"the reply does not fit {response_format.__name__}: {problem}.")
 
 

@@ -72,8 +72,10 @@ async def grade_rubric(
 def flaws(report: EnsembleEvaluationReport) -> list[EnsembleCriterionReport]:
     """The criteria by which a rubric lost something: merits that it lacks, and faults that it has."""
     lost: list[EnsembleCriterionReport] = []
-    for each in report.criteria:
-        value = value_of(each.criterion, each.verdict) if each.error is None else None
-        if value is not None and (value > 0 if each.criterion.weight < 0 else value < 1):
-            lost.append(each)
+    for criterion_report in report.criteria:
+        value = (
+            value_of(criterion_report.criterion, criterion_report.verdict) if criterion_report.error is None else None
+        )
+        if value is not None and (value > 0 if criterion_report.criterion.weight < 0 else value < 1):
+            lost.append(criterion_report)
     return lost

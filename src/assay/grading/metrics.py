@@ -11,7 +11,7 @@ import numpy as np
 from assay.analysis.agreement import CORRELATIONS
 from assay.analysis.scale import ABSENT, Intervals, Votes
 from assay.errors import SpecError
-from assay.grading.comparison import Compared, compare
+from assay.grading.comparison import ComparedDataset, compare
 from assay.grading.dataset import RubricDataset
 from assay.grading.distribution import systematic_bias
 from assay.grading.grader import CriterionGrader
@@ -89,7 +89,7 @@ def compute_metrics(
     kinds = [criterion.kind for _, criterion, _ in compared.criteria]
     numbers = MetricsResult(
         **panel.numbers(),
-        per_criterion=[measure.criterion(*each) for each in compared.criteria],
+        per_criterion=[measure.criterion(*entry) for entry in compared.criteria],
         bootstrap=panel.intervals(n_bootstrap, level) if bootstrap else None,
         per_judge=measure.judges() if per_judge else None,
         n_items=compared.n_items,
@@ -122,19 +122,19 @@ class _Rater:
     def numbers(self) -> dict[str, Any]:
         """What the panel and a judge have in common."""
         pooled = self.binary_pairs()
-        found = {} if pooled is None else binary(pooled)
-        said, truth = (np.array([pair[side] for pair in self.totals]) for side in (0, 1))
-        errors = errors_between(said, truth, rng=self.measure.rng("errors", self.name)) if len(said) else None
+        values = {} if pooled is None else binary(pooled)
+        predicted, truth = (np.array([pair[side] for pair in self.totals]) for side in (0, 1))
+        errors = errors_between(predicted, truth, rng=self.measure.rng("errors", self.name)) if len(predicted) else None
         return {
-            "criterion_accuracy": _value(found.get("accuracy")),
-            "criterion_precision": _value(found.get("precision")),
-            "criterion_recall": _value(found.get("recall")),
-            "criterion_f1": _value(found.get("f1_score")),
+            "criterion_accuracy": _value(values.get("accuracy")),
+            "criterion_precision": _value(values.get("precision")),
+            "criterion_recall": _value(values.get("recall")),
+            "criterion_f1": _value(values.get("f1_score")),
             "mean_kappa": _mean([_kappa(criterion, pairs) for criterion, pairs in self.pairs]),
             "score_rmse": None if errors is None else errors.rmse.value,
             "score_mae": None if errors is None else errors.mae.value,
-            **{f"score_{name}": _correlation(said, truth, name, self.measure.level) for name in CORRELATIONS},
-            "bias": systematic_bias(said, truth, confidence=self.measure.level),
+            **{f"score_{name}": _correlation(predicted, truth, name, self.measure.level) for name in CORRELATIONS},
+            "bias": systematic_bias(predicted, truth, confidence=self.measure.level),
             "criterion_phi": None if pooled is None else _number(matthews(marginals(pooled.confusion()))),
             "macro_accuracy": _mean([_accuracy(pairs) for _, pairs in self.pairs]),
             "micro_kappa": None if pooled is None else _number(kappa(marginals(pooled.confusion()))),
@@ -145,8 +145,10 @@ class _Rater:
         every = [pairs for criterion, pairs in self.pairs if criterion.is_binary]
         if not every:
             return None
-        truth, said = (np.concatenate([getattr(pairs, side) for pairs in every]) for side in ("truth", "predicted"))
-        return Pairs(truth, said, max(pairs.classes for pairs in every))
+        truth, predicted = (
+            np.concatenate([getattr(pairs, side) for pairs in every]) for side in ("truth", "predicted")
+        )
+        return Pairs(truth, predicted, max(pairs.classes for pairs in every))
 
     def intervals(self, n_bootstrap: int, level: float) -> BootstrapResults:
         """The intervals of accuracy, mean kappa and RMSE, with items as what is resampled."""
@@ -157,9 +159,9 @@ class _Rater:
             for criterion, pairs in self.pairs
         ]
         mean_kappa = macro(kappas, rng=self.measure.rng("kappa", self.name), level=level).value if kappas else None
-        said, truth = (np.array([pair[side] for pair in self.totals]) for side in (0, 1))
+        predicted, truth = (np.array([pair[side] for pair in self.totals]) for side in (0, 1))
         rng = self.measure.rng("rmse", self.name)
-        rmse = errors_between(said, truth, rng=rng, level=level).rmse if len(said) else None
+        rmse = errors_between(predicted, truth, rng=rng, level=level).rmse if len(predicted) else None
         return BootstrapResults(
             accuracy_ci=_bounds(right),
             kappa_ci=_bounds(mean_kappa),
@@ -173,7 +175,7 @@ class _Rater:
 class _Measure:
     """A comparison, and what becomes of abstentions in it."""
 
-    compared: Compared
+    compared: ComparedDataset
     cannot_assess: CannotAssessMode
     na_mode: NAMode
     intervals: Intervals
@@ -181,13 +183,13 @@ class _Measure:
     def pairs(self, criterion: Criterion, votes: Votes, codes: IntArray) -> Pairs:
         """A rater beside the ground truth, with abstentions left out or as what the mode says."""
         rows = (votes.truth != ABSENT) & (codes != ABSENT)
-        truth, said, items, classes = votes.truth[rows], codes[rows], votes.items[rows], len(votes.scale.labels)
+        truth, predicted, items, classes = votes.truth[rows], codes[rows], votes.items[rows], len(votes.scale.labels)
         mode = self.cannot_assess if criterion.is_binary else self.na_mode
         if mode == "exclude":
-            kept = (truth >= 0) & (said >= 0)
-            return Pairs(truth[kept], said[kept], classes, items[kept])
+            assessed = (truth >= 0) & (predicted >= 0)
+            return Pairs(truth[assessed], predicted[assessed], classes, items[assessed])
         if mode == "as_category":
-            if criterion.kind == "ordinal" and ((truth < 0) | (said < 0)).any():
+            if criterion.kind == "ordinal" and ((truth < 0) | (predicted < 0)).any():
                 raise SpecError("an option that abstains has no place on a scale: as_category is for nominal criteria")
             other = classes
             classes += criterion.kind != "ordinal"
@@ -195,7 +197,7 @@ class _Measure:
             # UNMET is the first of the two; of options the worst one counts
             worst = None if criterion.is_binary else criterion.worst_scored_option()[1].label
             other = 0 if worst is None else votes.scale.labels.index(worst)
-        return Pairs(np.where(truth < 0, other, truth), np.where(said < 0, other, said), classes, items)
+        return Pairs(np.where(truth < 0, other, truth), np.where(predicted < 0, other, predicted), classes, items)
 
     def rater(self, name: str) -> _Rater:
         """The panel or one judge on all criteria that it judged."""
@@ -209,20 +211,20 @@ class _Measure:
     def judges(self) -> dict[str, JudgeMetrics]:
         """Every judge alone."""
         names = dict.fromkeys(judge for _, _, votes in self.compared.criteria for judge in votes.judges)
-        found: dict[str, JudgeMetrics] = {}
+        by_judge: dict[str, JudgeMetrics] = {}
         for name in names:
             rater = self.rater(name)
             numbers = rater.numbers()
             pooled = rater.binary_pairs()
             labels = ["MET", "UNMET", "CANNOT_ASSESS"][: pooled.classes if pooled is not None else 2]
-            found[name] = JudgeMetrics(
+            by_judge[name] = JudgeMetrics(
                 judge_id=name,
                 phi=numbers.pop("criterion_phi"),
                 confusion_matrix=None if pooled is None else _confusion(pooled, labels),
                 n_pairs=sum(pairs.n for _, pairs in rater.pairs),
                 **{key: value for key, value in numbers.items() if key in JudgeMetrics.model_fields},
             )
-        return found
+        return by_judge
 
     def criterion(self, position: int, criterion: Criterion, votes: Votes) -> CriterionMetricsUnion:
         """The panel on one criterion."""
@@ -254,28 +256,28 @@ class _Measure:
         if criterion.kind == "nominal":
             return NominalCriterionMetrics(kappa=agreement, **common)
         values = votes.scale.numbers()
-        said, truth = values[pairs.predicted], values[pairs.truth]
+        predicted, truth = values[pairs.predicted], values[pairs.truth]
         rng = self.intervals.rng("option values", votes.name)
-        errors = errors_between(said, truth, rng=rng) if pairs.n else None
+        errors = errors_between(predicted, truth, rng=rng) if pairs.n else None
         level = self.intervals.level
         return OrdinalCriterionMetrics(
             adjacent_accuracy=adjacent_accuracy(pairs, values).value,
             weighted_kappa=agreement,
-            spearman=_correlation(said, truth, "spearman", level),
-            kendall=_correlation(said, truth, "kendall", level),
+            spearman=_correlation(predicted, truth, "spearman", level),
+            kendall=_correlation(predicted, truth, "kendall", level),
             rmse=None if errors is None else errors.rmse.value,
             mae=None if errors is None else errors.mae.value,
             **common,
         )
 
     def _binary(self, pairs: Pairs, agreement: float | None, common: dict[str, Any]) -> CriterionMetrics:
-        found = binary(pairs)
+        values = binary(pairs)
         two = ConfusionMatrix(matrix=pairs.confusion()[:2, :2][::-1, ::-1].tolist(), labels=["MET", "UNMET"])
         return CriterionMetrics(
-            accuracy=found["accuracy"].value,
-            precision=found["precision"].value,
-            recall=found["recall"].value,
-            f1=found["f1_score"].value,
+            accuracy=values["accuracy"].value,
+            precision=values["precision"].value,
+            recall=values["recall"].value,
+            f1=values["f1_score"].value,
             kappa=agreement,
             kappa_interpretation=interpret_kappa(agreement),
             support_true=int((pairs.truth == 1).sum()),
@@ -294,12 +296,12 @@ class _Measure:
         if self.cannot_assess != "exclude" or self.na_mode != "exclude":
             return None
         truth = np.concatenate([votes.truth for _, _, votes in criteria] or [_NONE])
-        said = np.concatenate([votes.raters()[PANEL] for _, _, votes in criteria] or [_NONE])
-        known = truth != ABSENT
-        truth, said = truth[known], said[known]
-        n, covered = len(truth), int(((truth >= 0) & (said >= 0)).sum())
+        predicted = np.concatenate([votes.raters()[PANEL] for _, _, votes in criteria] or [_NONE])
+        labelled = truth != ABSENT
+        truth, predicted = truth[labelled], predicted[labelled]
+        n, covered = len(truth), int(((truth >= 0) & (predicted >= 0)).sum())
         lost = self.compared.n_errored * len(criteria)
-        failed = int((said == ABSENT).sum())
+        failed = int((predicted == ABSENT).sum())
         # items without any report are in no table
         n_total = n + max(0, lost - failed)
         n_errored = max(lost, failed)
@@ -309,7 +311,7 @@ class _Measure:
             n_total=n_total,
             n_covered=covered,
             coverage=covered / n_total,
-            judge_abstain_rate=int((said == -1).sum()) / n_total,
+            judge_abstain_rate=int((predicted == -1).sum()) / n_total,
             gt_abstain_rate=int((truth == -1).sum()) / n_total,
             union_exclusion_rate=1 - covered / n_total,
             n_errored=n_errored,
@@ -325,9 +327,9 @@ class _Measure:
             if binary_only or criterion.na_index is not None or self._abstained(votes)
         ]
         truth = np.concatenate([votes.truth for votes in chosen] or [_NONE])
-        said = np.concatenate([votes.raters()[PANEL] for votes in chosen] or [_NONE])
-        known = (truth != ABSENT) & (said != ABSENT)
-        true_gone, said_gone = truth[known] == -1, said[known] == -1
+        predicted = np.concatenate([votes.raters()[PANEL] for votes in chosen] or [_NONE])
+        judged = (truth != ABSENT) & (predicted != ABSENT)
+        true_gone, said_gone = truth[judged] == -1, predicted[judged] == -1
         pairs = Pairs(true_gone.astype(np.int64), said_gone.astype(np.int64), 2)
         agreement = _number(kappa(marginals(pairs.confusion()))) if pairs.n else None
         numbers = {
@@ -345,13 +347,13 @@ class _Measure:
 
     def cannot_assess_stats(self) -> CannotAssessStats | None:
         """How often verdicts abstain on either side."""
-        numbers, there = self._abstentions(binary_only=True)
-        return CannotAssessStats(**{f"ca_{name}": value for name, value in numbers.items()}) if there else None
+        numbers, occurs = self._abstentions(binary_only=True)
+        return CannotAssessStats(**{f"ca_{name}": value for name, value in numbers.items()}) if occurs else None
 
     def na_stats(self) -> NAStats | None:
         """How often options that abstain are chosen on either side."""
-        numbers, there = self._abstentions(binary_only=False)
-        return NAStats(**{f"na_{name}": value for name, value in numbers.items()}) if there else None
+        numbers, occurs = self._abstentions(binary_only=False)
+        return NAStats(**{f"na_{name}": value for name, value in numbers.items()}) if occurs else None
 
     def mean_alpha(self) -> float | None:
         """The mean of Krippendorff's alpha between judges over the criteria where it is defined."""
@@ -364,37 +366,39 @@ class _Measure:
 
     def pooled(self) -> list[PooledScaleMetrics]:
         """All criteria of one kind in one, by the values of their options."""
-        found: list[PooledScaleMetrics] = []
+        by_kind: list[PooledScaleMetrics] = []
         for kind in ("binary", "ordinal", "nominal"):
             parts = [(criterion, votes) for _, criterion, votes in self.compared.criteria if criterion.kind == kind]
             if not parts:
                 continue
             pairs = [self.pairs(criterion, votes, votes.raters()[PANEL]) for criterion, votes in parts]
             valued = [
-                (votes.scale.numbers(), each)
-                for (_, votes), each in zip(parts, pairs, strict=True)
-                if each.classes == len(votes.scale.labels)
+                (votes.scale.numbers(), scale_pairs)
+                for (_, votes), scale_pairs in zip(parts, pairs, strict=True)
+                if scale_pairs.classes == len(votes.scale.labels)
             ]
-            said, truth = (
-                np.concatenate([values[getattr(each, side)] for values, each in valued] or [_NONE])
+            predicted, truth = (
+                np.concatenate([values[getattr(scale_pairs, side)] for values, scale_pairs in valued] or [_NONE])
                 for side in ("predicted", "truth")
             )
-            errors = errors_between(said, truth, rng=self.intervals.rng("pooled", kind)) if len(said) else None
-            n = sum(each.n for each in pairs)
-            right = sum(int((each.truth == each.predicted).sum()) for each in pairs)
+            errors = (
+                errors_between(predicted, truth, rng=self.intervals.rng("pooled", kind)) if len(predicted) else None
+            )
+            n = sum(scale_pairs.n for scale_pairs in pairs)
+            right = sum(int((scale_pairs.truth == scale_pairs.predicted).sum()) for scale_pairs in pairs)
             two = _Rater(PANEL, [(c, p) for (c, _), p in zip(parts, pairs, strict=True)], [], self.intervals)
             pooled = two.binary_pairs()
             numbers = {} if pooled is None else binary(pooled)
             gone = sum(int(((votes.truth == -1) | (votes.raters()[PANEL] == -1)).sum()) for _, votes in parts)
-            found.append(
+            by_kind.append(
                 PooledScaleMetrics(
                     scale_type=kind,
                     n_points=n,
                     exact_accuracy=right / n if n else None,
                     value_rmse=None if errors is None else errors.rmse.value,
                     value_mae=None if errors is None else errors.mae.value,
-                    value_spearman=correlation(said, truth, "spearman").value if len(said) else None,
-                    value_pearson=correlation(said, truth, "pearson").value if len(said) else None,
+                    value_spearman=correlation(predicted, truth, "spearman").value if len(predicted) else None,
+                    value_pearson=correlation(predicted, truth, "pearson").value if len(predicted) else None,
                     kappa=None if pooled is None else _number(kappa(marginals(pooled.confusion()))),
                     phi=None if pooled is None else _number(matthews(marginals(pooled.confusion()))),
                     precision=_value(numbers.get("precision")),
@@ -406,7 +410,7 @@ class _Measure:
                     n_abstain=gone,
                 )
             )
-        return found
+        return by_kind
 
     def warnings(self) -> list[str]:
         """What a careful reader should know."""
@@ -468,8 +472,8 @@ def _accuracy(pairs: Pairs) -> float | None:
     return _number(accuracy_sums(pairs).estimate()) if pairs.n else None
 
 
-def _correlation(said: FloatArray, truth: FloatArray, name: Name, level: float) -> CorrelationResult:
-    value = correlation(said, truth, name, level=level)
+def _correlation(predicted: FloatArray, truth: FloatArray, name: Name, level: float) -> CorrelationResult:
+    value = correlation(predicted, truth, name, level=level)
     r = value.value
     interval = value.interval
     ci = None
@@ -477,7 +481,7 @@ def _correlation(said: FloatArray, truth: FloatArray, name: Name, level: float) 
         ci = ConfidenceInterval(lower=interval.low, upper=interval.high, confidence=level, method=interval.method)
     return CorrelationResult(
         coefficient=r,
-        p_value=None if r is None else _p_value(said, truth, name),
+        p_value=None if r is None else _p_value(predicted, truth, name),
         ci=ci,
         interpretation="undefined" if r is None else CorrelationResult.interpret_correlation(r),
         n_samples=value.n,
@@ -485,11 +489,11 @@ def _correlation(said: FloatArray, truth: FloatArray, name: Name, level: float) 
     )
 
 
-def _p_value(said: FloatArray, truth: FloatArray, name: Name) -> float | None:
+def _p_value(predicted: FloatArray, truth: FloatArray, name: Name) -> float | None:
     from scipy import stats
 
     tests = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
-    return _number(tests[name](said, truth).pvalue)
+    return _number(tests[name](predicted, truth).pvalue)
 
 
 def _value(value: MetricValue | None) -> float | None:
@@ -503,8 +507,8 @@ def _number(value: Any) -> float | None:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    there = [value for value in values if value is not None]
-    return float(np.mean(there)) if there else None
+    defined = [value for value in values if value is not None]
+    return float(np.mean(defined)) if defined else None
 
 
 def _bounds(value: MetricValue | None) -> tuple[float, float] | None:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 from assay.errors import SpecError
-from assay.results.agreement import CriterionAgreement, Redundant, Values
-from assay.results.agreement import MetricsResult as Agreement
+from assay.results.agreement import AgreementResult, CriterionAgreement, Redundant, Values
 from assay.results.display import render
 
 if TYPE_CHECKING:
@@ -419,16 +418,16 @@ class MetricsResult(_Result):
     coverage_stats: CoverageStats | None = None
     pooled_by_scale: list[PooledScaleMetrics] | None = None
     warnings: list[str] = Field(default_factory=list)
-    _agreement: Agreement | None = PrivateAttr(default=None)
+    _agreement: AgreementResult | None = PrivateAttr(default=None)
 
     @property
-    def agreement(self) -> Agreement:
-        """The same comparison with an interval for every number, per criterion, per judge and overall."""
+    def agreement(self) -> AgreementResult:
+        """The agreement with an interval for every number, per criterion, per judge and overall."""
         if self._agreement is None:
             raise SpecError("these metrics were not computed by compute_metrics: they have no agreement")
         return self._agreement
 
-    def with_agreement(self, agreement: Agreement) -> MetricsResult:
+    def with_agreement(self, agreement: AgreementResult) -> MetricsResult:
         """The metrics with our numbers beside them."""
         result = self.model_copy()
         result._agreement = agreement
@@ -498,10 +497,12 @@ class MetricsResult(_Result):
             f"scores: RMSE {_number(self.score_rmse)}, MAE {_number(self.score_mae)}, "
             f"Spearman {_number(self.score_spearman.coefficient)}, bias {_number(self.bias.mean_bias)}",
         ]
-        for each in self.per_criterion:
-            accuracy = each.accuracy if isinstance(each, CriterionMetrics) else each.exact_accuracy
-            kappa = each.weighted_kappa if isinstance(each, OrdinalCriterionMetrics) else each.kappa
-            lines.append(f"  {each.name}: accuracy {_number(accuracy)}, kappa {_number(kappa)}, n {each.n_samples:,}")
+        for criterion in self.per_criterion:
+            accuracy = criterion.accuracy if isinstance(criterion, CriterionMetrics) else criterion.exact_accuracy
+            kappa = criterion.weighted_kappa if isinstance(criterion, OrdinalCriterionMetrics) else criterion.kappa
+            lines.append(
+                f"  {criterion.name}: accuracy {_number(accuracy)}, kappa {_number(kappa)}, n {criterion.n_samples:,}"
+            )
         for judge, metrics in (self.per_judge or {}).items():
             accuracy, kappa = metrics.criterion_accuracy, metrics.mean_kappa
             lines.append(f"  judge {judge}: accuracy {_number(accuracy)}, mean kappa {_number(kappa)}")
@@ -538,21 +539,29 @@ class MetricsResult(_Result):
                 "bias": self.bias.mean_bias,
             }
         ]
-        for each in self.per_criterion:
-            row: dict[str, Any] = {"level": "criterion", "name": each.name, "criterion_type": each.criterion_type}
-            row |= each.model_dump(include={"n_samples", "krippendorff_alpha", "fleiss_kappa", "is_degenerate"})
-            if isinstance(each, CriterionMetrics):
-                row |= each.model_dump(include={"phi", "fpr", "fnr"})
-                row |= {"accuracy_micro": each.accuracy, "precision_micro": each.precision, "kappa_micro": each.kappa}
-                row |= {"recall_micro": each.recall, "f1_micro": each.f1}
+        for criterion in self.per_criterion:
+            row: dict[str, Any] = {
+                "level": "criterion",
+                "name": criterion.name,
+                "criterion_type": criterion.criterion_type,
+            }
+            row |= criterion.model_dump(include={"n_samples", "krippendorff_alpha", "fleiss_kappa", "is_degenerate"})
+            if isinstance(criterion, CriterionMetrics):
+                row |= criterion.model_dump(include={"phi", "fpr", "fnr"})
+                row |= {
+                    "accuracy_micro": criterion.accuracy,
+                    "precision_micro": criterion.precision,
+                    "kappa_micro": criterion.kappa,
+                }
+                row |= {"recall_micro": criterion.recall, "f1_micro": criterion.f1}
             else:
-                row["accuracy_micro"] = each.exact_accuracy
-            if isinstance(each, OrdinalCriterionMetrics):
-                row |= each.model_dump(include={"adjacent_accuracy", "weighted_kappa", "rmse", "mae"})
-                row |= {"spearman": each.spearman.coefficient, "kendall": each.kendall.coefficient}
-                row["kappa_micro"] = each.weighted_kappa
-            elif isinstance(each, NominalCriterionMetrics):
-                row["kappa_micro"] = each.kappa
+                row["accuracy_micro"] = criterion.exact_accuracy
+            if isinstance(criterion, OrdinalCriterionMetrics):
+                row |= criterion.model_dump(include={"adjacent_accuracy", "weighted_kappa", "rmse", "mae"})
+                row |= {"spearman": criterion.spearman.coefficient, "kendall": criterion.kendall.coefficient}
+                row["kappa_micro"] = criterion.weighted_kappa
+            elif isinstance(criterion, NominalCriterionMetrics):
+                row["kappa_micro"] = criterion.kappa
             rows.append(row)
         for judge, metrics in (self.per_judge or {}).items():
             rows.append(

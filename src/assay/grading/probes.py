@@ -39,9 +39,9 @@ def padded(text: str) -> str:
     True
     """
     sentences = wording("audit_padding").splitlines()
-    wanted = max(LEAST_PADDING, len(text.split()))
+    least_words = max(LEAST_PADDING, len(text.split()))
     added: list[str] = []
-    while sum(len(sentence.split()) for sentence in added) < wanted:
+    while sum(len(sentence.split()) for sentence in added) < least_words:
         added.append(sentences[len(added) % len(sentences)])
     return f"{text}\n\n{' '.join(added)}"
 
@@ -62,9 +62,9 @@ def with_options_only(dataset: RubricDataset) -> tuple[RubricDataset, list[int]]
     numbers: list[int] = []
     for number, item in enumerate(dataset):
         rubric = dataset.get_item_rubric(number)
-        kept = [criterion for criterion in rubric.criteria if criterion.is_multi_choice]
-        if kept:
-            only = Rubric(kept, rubric.guidelines)
+        criteria = [criterion for criterion in rubric.criteria if criterion.is_multi_choice]
+        if criteria:
+            only = Rubric(criteria, rubric.guidelines)
             items.append(replace(item, rubric=only, ground_truth=None, annotators=None, ground_truth_reasons=None))
             numbers.append(number)
     return (_copy(dataset, items), numbers) if items else None
@@ -84,13 +84,19 @@ def position_probe(reports: Reports, judge: str, threshold: float, *, level: flo
     """Whether the places at which options are shown decide, from votes in an order and in its reverse."""
     rows: list[tuple[int, int, int, int]] = []
     left_out = 0
-    for item, each in _criteria(reports):
-        votes = {vote.reversed_order: vote for vote in _own(each, judge) if isinstance(vote, MultiChoiceJudgeVote)}
+    for item, criterion_report in _criteria(reports):
+        votes = {
+            vote.reversed_order: vote
+            for vote in _votes_of(criterion_report, judge)
+            if isinstance(vote, MultiChoiceJudgeVote)
+        }
         forth, back = (votes[side].judgment if side in votes else None for side in (False, True))
         if forth is None or back is None:
             left_out += 1
         else:
-            rows.append((item, forth.selected_option - 1, back.selected_option - 1, len(each.criterion.choices)))
+            rows.append(
+                (item, forth.selected_option - 1, back.selected_option - 1, len(criterion_report.criterion.choices))
+            )
     table = np.array(rows, dtype=np.int64).reshape(len(rows), 4)
     leaning = place_preference(table[:, 1], table[:, 2], table[:, 3])
     return Probe(finding=held_against(mean_change(leaning, table[:, 0], level=level), threshold), left_out=left_out)
@@ -100,10 +106,10 @@ def noise_probe(reports: Reports, judge: str, threshold: float, config: PanelCon
     """How often a verdict changes when the same question is asked again, and what that does to the mean score."""
     rows: list[tuple[int, bool]] = []
     left_out = 0
-    for item, each in _criteria(reports):
-        said = {vote.repeat: _answer(vote) for vote in _own(each, judge) if not vote.is_error}
-        if 0 in said and 1 in said:
-            rows.append((item, said[0] != said[1]))
+    for item, criterion_report in _criteria(reports):
+        answers = {vote.repeat: _answer(vote) for vote in _votes_of(criterion_report, judge) if not vote.is_error}
+        if 0 in answers and 1 in answers:
+            rows.append((item, answers[0] != answers[1]))
         else:
             left_out += 1
     twice = [[_score(report, judge, config, repeat) for repeat in (0, 1)] for report in reports.values()]
@@ -152,12 +158,12 @@ def score_change(
 
 def _criteria(reports: Reports) -> Iterator[tuple[int, EnsembleCriterionReport]]:
     for item, report in reports.items():
-        for each in report.criteria:
-            yield item, each
+        for criterion_report in report.criteria:
+            yield item, criterion_report
 
 
-def _own(each: EnsembleCriterionReport, judge: str) -> list[Vote]:
-    return [vote for vote in each.votes if vote.judge_id == judge]
+def _votes_of(criterion_report: EnsembleCriterionReport, judge: str) -> list[Vote]:
+    return [vote for vote in criterion_report.votes if vote.judge_id == judge]
 
 
 def _answer(vote: Vote) -> object:
@@ -166,12 +172,15 @@ def _answer(vote: Vote) -> object:
 
 def _score(report: EnsembleEvaluationReport, judge: str, config: PanelConfig, repeat: int = 0) -> float | None:
     """What one judge alone, asked for the nth time, would give; None where a vote failed or nothing was assessed."""
-    own = [[vote for vote in _own(each, judge) if vote.repeat == repeat] for each in report.criteria]
-    if any(not votes or any(vote.is_error for vote in votes) for votes in own):
+    judge_votes = [
+        [vote for vote in _votes_of(criterion_report, judge) if vote.repeat == repeat]
+        for criterion_report in report.criteria
+    ]
+    if any(not votes or any(vote.is_error for vote in votes) for votes in judge_votes):
         return None
-    criteria = [each.criterion for each in report.criteria]
+    criteria = [criterion_report.criterion for criterion_report in report.criteria]
     verdicts = [
         decide(criterion, [vote.model_copy(update={"repeat": 0}) for vote in votes], config.strategy(criterion)).verdict
-        for criterion, votes in zip(criteria, own, strict=True)
+        for criterion, votes in zip(criteria, judge_votes, strict=True)
     ]
     return total(criteria, verdicts, config.scoring).score

@@ -175,7 +175,7 @@ class EvalResult:
     def n_escalated(self) -> int:
         """How many verdicts were decided by the stronger judges of an escalation."""
         reports = [report for report in self.get_reports() if isinstance(report, EnsembleEvaluationReport)]
-        return sum(each.escalated for report in reports for each in report.criteria)
+        return sum(criterion_report.escalated for report in reports for criterion_report in report.criteria)
 
     @property
     def scores(self) -> list[float | None]:

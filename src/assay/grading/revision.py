@@ -14,7 +14,7 @@ from assay.grading.judge_models import Clients
 from assay.judging.ask import ask_judge
 from assay.judging.json_extraction import Unreadable, objects_in
 from assay.judging.panel import Tally
-from assay.judging.parse import Reading, field_of, spoken
+from assay.judging.parse import ParsedReply, field_of, spoken
 from assay.judging.prompts import wording
 from assay.judging.question import fenced
 from assay.judging.rubric import Rubric
@@ -62,7 +62,7 @@ async def revise(clients: Clients, brief: Brief, config: ImprovementConfig) -> R
         purpose="generate",
     )
 
-    def read(text: str) -> Reading[Rubric]:
+    def read(text: str) -> ParsedReply[Rubric]:
         return read_revision(text, brief.rubric, labelled=brief.labelled)
 
     async with clients.asking() as ask:
@@ -76,16 +76,16 @@ async def revise(clients: Clients, brief: Brief, config: ImprovementConfig) -> R
     return Revision(rubric=rubric, problem=problem, usage=tally.usage, cost_usd=cost_usd)
 
 
-def read_revision(text: str, before: Rubric, *, labelled: bool) -> Reading[Rubric]:
+def read_revision(text: str, before: Rubric, *, labelled: bool) -> ParsedReply[Rubric]:
     """The rubric in a reply; raises Unreadable for one that cannot take the place of `before`, with the reason."""
-    objects = [each for each in objects_in(spoken(text)) if field_of(each, "criteria") is not None]
+    objects = [candidate for candidate in objects_in(spoken(text)) if field_of(candidate, "criteria") is not None]
     if not objects:
         raise Unreadable('the reply holds no JSON object with the field "criteria"')
-    written = field_of(objects[-1], "criteria")
-    if not isinstance(written, list):
+    criteria = field_of(objects[-1], "criteria")
+    if not isinstance(criteria, list):
         raise Unreadable('"criteria" must be a list')
     try:
-        revised = Rubric.from_dict(written)
+        revised = Rubric.from_dict(criteria)
     except SpecError as error:
         raise Unreadable(f"the criteria are not a rubric: {error}") from None
     if len(set(revised.names)) < len(revised) or any(criterion.name is None for criterion in revised):
@@ -93,7 +93,7 @@ def read_revision(text: str, before: Rubric, *, labelled: bool) -> Reading[Rubri
     if labelled:
         _require_fit(revised, before)
     sections = before.sections if len(revised) == len(before) else ()
-    return Reading(
+    return ParsedReply(
         value=Rubric(revised.criteria, before.guidelines, sections=sections),
         written=text,
         reasoning=str(field_of(objects[-1], "changes") or "") or None,
@@ -110,8 +110,8 @@ def _require_fit(revised: Rubric, before: Rubric) -> None:
     for number, (new, old) in enumerate(zip(revised.criteria, before.criteria, strict=True), start=1):
         labels = [[option.label.strip() for option in criterion.choices] for criterion in (new, old)]
         if labels[0] != labels[1]:
-            kept = ", ".join(f'"{label}"' for label in labels[1]) or "no options"
-            raise Unreadable(f"criterion {number} must keep its options ({kept}): people labelled items with them")
+            options = ", ".join(f'"{label}"' for label in labels[1]) or "no options"
+            raise Unreadable(f"criterion {number} must keep its options ({options}): people labelled items with them")
         if (new.weight < 0) != (old.weight < 0):
             raise Unreadable(f"criterion {number} must keep the sign of its weight: people labelled it as it was")
 

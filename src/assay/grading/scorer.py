@@ -53,9 +53,9 @@ class SubmissionScorer(RubricScorer):
     def for_dataset(self, dataset: RubricDataset) -> SubmissionScorer:
         """The scorer with the rubrics of a dataset."""
         rubrics = {number: dataset.get_item_rubric(number) for number in range(len(dataset))}
-        usual = rubrics[0]
+        shared = rubrics[0]
         return self.changed(
-            rubric=usual, item_rubrics={number: rubric for number, rubric in rubrics.items() if rubric != usual}
+            rubric=shared, item_rubrics={number: rubric for number, rubric in rubrics.items() if rubric != shared}
         )
 
     @property
@@ -86,8 +86,8 @@ class SubmissionScorer(RubricScorer):
 
     def content(self) -> Mapping[str, Any]:
         """The rubric of most items, and those that items have of their own."""
-        usual, *others = self.rubrics
-        return usual.content() | ({"others": [rubric.content() for rubric in others]} if others else {})
+        shared, *others = self.rubrics
+        return shared.content() | ({"others": [rubric.content() for rubric in others]} if others else {})
 
     def definition(self) -> dict[str, Any]:
         """The settings as they may be stored; the rubrics are the content, examples are named by their digest."""

@@ -26,17 +26,17 @@ def read_submissions(path: Path, rubric: Rubric, *, column: str | None = None) -
         return RubricDataset(rubric=rubric, items=_folder(path), name=path.name)
     if path.suffix.lower() in _TABLES and column != "submission":
         rows = read_rows(path)
-        name = column or next((each for each in _COLUMNS if any(each in row for row in rows)), None)
+        name = column or next((candidate for candidate in _COLUMNS if any(candidate in row for row in rows)), None)
         if name is None or not any(name in row for row in rows):
-            there = list(dict.fromkeys(key for row in rows for key in row))
-            message = f'{shown(path)} has no column "{column or "submission"}"; it has {listing(there)}'
-            near = nearest(column, there) if column else None
-            raise SpecError(Problem(message=f"{message}; name the one that holds the texts", suggestion=near))
+            columns = list(dict.fromkeys(key for row in rows for key in row))
+            message = f'{shown(path)} has no column "{column or "submission"}"; it has {listing(columns)}'
+            closest = nearest(column, columns) if column else None
+            raise SpecError(Problem(message=f"{message}; name the one that holds the texts", suggestion=closest))
         if name != "submission":
             return RubricDataset(rubric=rubric, items=[_item(row, name, n) for n, row in enumerate(rows, start=1)])
-    made = RubricDataset.from_file(path, rubric=rubric)
-    made.items = [_named(item, number) for number, item in enumerate(made.items, start=1)]
-    return made
+    dataset = RubricDataset.from_file(path, rubric=rubric)
+    dataset.items = [_named(item, number) for number, item in enumerate(dataset.items, start=1)]
+    return dataset
 
 
 def _folder(path: Path) -> list[DataItem]:

@@ -55,10 +55,10 @@ def _verdicts(
 ) -> list[tuple[CriterionVerdict | None, MultiChoiceVerdict | None]]:
     entries = report.report or []
     return [
-        (each.verdict, each.multi_choice_verdict)
-        if isinstance(each, CriterionReport)
-        else (each.final_verdict, each.final_multi_choice_verdict)
-        for each in entries
+        (entry.verdict, entry.multi_choice_verdict)
+        if isinstance(entry, CriterionReport)
+        else (entry.final_verdict, entry.final_multi_choice_verdict)
+        for entry in entries
     ]
 
 
@@ -78,10 +78,10 @@ def extract_all_verdicts_from_report(
 ) -> list[CriterionVerdict | int | None]:
     """The verdict or the index of the option on every criterion; None where there is none."""
     entries = _verdicts(report)
-    found: list[CriterionVerdict | int | None] = [
+    verdicts: list[CriterionVerdict | int | None] = [
         verdict if choice is None else choice.selected_index for verdict, choice in entries
     ]
-    return (found + [None] * len(criteria))[: len(criteria)]
+    return (verdicts + [None] * len(criteria))[: len(criteria)]
 
 
 def filter_cannot_assess(

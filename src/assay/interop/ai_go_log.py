@@ -42,8 +42,8 @@ def read_ai_go(path: Path) -> Imported:
 
 def _samples(entry: Mapping[str, Any], place: str) -> Iterator[ImportedSample]:
     """The trials of a sample, or the sample itself where it has none."""
-    own = entry.get("sample_id")
-    sample_id = place if own is None else str(own)
+    declared_id = entry.get("sample_id")
+    sample_id = place if declared_id is None else str(declared_id)
     data = _data(entry)
     trials = dicts(entry.get("trials"))
     for trial, part in enumerate(trials) if trials else [(0, entry)]:
@@ -86,10 +86,10 @@ def _answer(solver: Any) -> tuple[tuple[Item, ...], str | None]:
 def _outcomes(entry: Mapping[str, Any]) -> Iterator[tuple[str, Outcome]]:
     for scores in dicts(entry.get("scores")):
         key = key_of(str(scores.get("scorer_key")))
-        written = scores.get("values")
+        score_values = scores.get("values")
         values = {
             name: float(value) if isinstance(value, bool) else value
-            for name, value in (written.items() if isinstance(written, dict) else ())
+            for name, value in (score_values.items() if isinstance(score_values, dict) else ())
             if isinstance(value, bool | int | float | str)
         }
         metadata = scores.get("metadata")

@@ -54,7 +54,7 @@ _MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
 """What reading a document of the wrong form raises."""
 
 
-class Content(Protocol):
+class ArchiveContent(Protocol):
     """The row of a run and its rows in the tables, from a store or from an archive."""
 
     @property
@@ -272,12 +272,12 @@ def _check_row(table: Table, row: Any, *, n_scorers: int) -> None:
 def _check_value(column: Column[Any], value: Any) -> None:
     if value is None and column.nullable:
         return
-    wanted: tuple[type, ...] = (str,)
+    types: tuple[type, ...] = (str,)
     if isinstance(column.type, Float):
-        wanted = (int, float)
+        types = (int, float)
     elif isinstance(column.type, Integer):
-        wanted = (int,)
-    if isinstance(value, bool) or not isinstance(value, wanted):
+        types = (int,)
+    if isinstance(value, bool) or not isinstance(value, types):
         raise _WrongRow(f"{column.name} is missing or has the wrong type")
     try:
         if isinstance(column.type, LargeBinary):
@@ -288,7 +288,7 @@ def _check_value(column: Column[Any], value: Any) -> None:
         raise _WrongRow(f"{column.name} cannot be read ({error})") from None
 
 
-def content_digest(content: Content) -> str:
+def content_digest(content: ArchiveContent) -> str:
     """The digest of a run's content: everything but its id, name and tags, labels and replies."""
     run = {name: value for name, value in content.run.items() if name not in ("id", "name", "tags")}
     run["spec"] = spec_of(run).unnamed()
@@ -315,14 +315,10 @@ def restore_archive(store: Store, path: Path) -> Restored:
                     for name in ("labels", REPLIES):
                         insert_rows(connection, record.no, MEMBERS[name], archive.rows(name))
                 return Restored(record=record, original=original, was_there=True)
-        run_id = original if all(record.id != original for record in candidates) else _free_id(digest)
+        # a run whose own id is taken gets one from its content: restoring it twice gives one id
+        run_id = original if all(record.id != original for record in candidates) else digest[:12]
         record = _write(store, archive, run_id)
         return Restored(record=record, original=original, was_there=False)
-
-
-def _free_id(digest: str) -> str:
-    """An id for a run whose own is taken, the same for the same content."""
-    return digest[:12]
 
 
 def attach_archive(store: Store, path: Path) -> RunRecord:

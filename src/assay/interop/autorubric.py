@@ -39,7 +39,7 @@ def read_autorubric(folder: Path, dataset: Path | None = None) -> Imported:
     manifest = mapping(manifest_path, as_json(manifest_path, manifest_path.read_bytes()), "the manifest")
     if not items_path.is_file():
         raise wrong(items_path, "the experiment has no items.jsonl: nothing was graded")
-    given = _dataset(dataset)
+    dataset_content = _dataset(dataset)
     rows: dict[int, dict[str, Any]] = {}
     for number, line in enumerate(items_path.read_bytes().splitlines(), start=1):
         if line.strip():
@@ -56,11 +56,11 @@ def read_autorubric(folder: Path, dataset: Path | None = None) -> Imported:
         format=FORMAT,
         task=str(manifest.get("dataset_name") or manifest.get("experiment_name") or folder.name),
         model=None,
-        samples=[_sample(row, given) for _, row in sorted(rows.items())],
+        samples=[_sample(row, dataset_content) for _, row in sorted(rows.items())],
         rubric=_rubric(rows.values()),
         partial=status != "completed" or missing > 0,
         notes=tuple(notes),
-        figures=_figures(folder, with_truth=bool(given)),
+        figures=_figures(folder, with_truth=bool(dataset_content)),
     )
 
 
@@ -79,8 +79,8 @@ def _figures(folder: Path, *, with_truth: bool) -> tuple[SourceFigure, ...] | No
         inner = entry.get(_INNER.get(name, "coefficient")) if isinstance(entry, dict) else entry
         number = None if isinstance(inner, bool) or name.startswith("n_") else as_number(inner)
         if number is not None:
-            known = with_truth and name in _BY_AGREEMENT
-            figures.append(SourceFigure(name=name, value=number, command=command if known else None))
+            computable = with_truth and name in _BY_AGREEMENT
+            figures.append(SourceFigure(name=name, value=number, command=command if computable else None))
         elif name in ("per_criterion", "per_judge") and entry:
             figures.append(SourceFigure(name=name, value=math.nan))
     return tuple(figures)
@@ -113,7 +113,7 @@ def _names(reports: Sequence[Mapping[str, Any]]) -> list[str]:
 def _rubric(rows: Any) -> list[dict[str, Any]] | None:
     """The criteria that all items share; None where items have rubrics of their own."""
     fields = ("name", "requirement", "weight", "options", "scale_type")
-    found = [
+    rubrics = [
         [
             {name: _criterion(report)[name] for name in fields if _criterion(report).get(name) is not None}
             for report in reports
@@ -121,14 +121,14 @@ def _rubric(rows: Any) -> list[dict[str, Any]] | None:
         for row in rows
         if (reports := _reports(row))
     ]
-    return found[0] if found and all(each == found[0] for each in found) else None
+    return rubrics[0] if rubrics and all(rubric == rubrics[0] for rubric in rubrics) else None
 
 
-def _sample(row: Mapping[str, Any], given: Mapping[str, Any]) -> ImportedSample:
+def _sample(row: Mapping[str, Any], dataset_content: Mapping[str, Any]) -> ImportedSample:
     place = row["item_idx"]
-    items = given.get("items") or []
+    items = dataset_content.get("items") or []
     item = items[place] if isinstance(items, list) and place < len(items) and isinstance(items[place], dict) else {}
-    prompt = item.get("prompt") or given.get("prompt")
+    prompt = item.get("prompt") or dataset_content.get("prompt")
     sample = {
         "item": place,
         **{k: item[k] for k in ("description",) if k in item},
@@ -152,9 +152,9 @@ def _with_truth(outcome: Outcome, row: Mapping[str, Any], truth: Any) -> Outcome
     try:
         criteria = [
             Criterion.model_validate(
-                {name: value for name in names if (value := _criterion(each).get(name)) is not None}
+                {name: value for name in names if (value := _criterion(report).get(name)) is not None}
             )
-            for each in reports
+            for report in reports
         ]
         verdicts: list[Verdict] = [
             CriterionVerdict(label)
@@ -170,24 +170,24 @@ def _with_truth(outcome: Outcome, row: Mapping[str, Any], truth: Any) -> Outcome
 
 
 def _outcome(row: Mapping[str, Any], truth: Any) -> Outcome:
-    found = row.get("report")
-    report: dict[str, Any] = found if isinstance(found, dict) else {}
+    content = row.get("report")
+    report: dict[str, Any] = content if isinstance(content, dict) else {}
     error = row.get("error") or report.get("error")
     if error:
         return failed(str(error))
     score = as_number(report.get("score"))
     reports = _reports(row)
-    if all(each.get("error") for each in reports) and reports:
+    if all(report.get("error") for report in reports) and reports:
         return failed(str(reports[0]["error"]))
     if score is None:
         return failed("the item has no score", "abstained")
     values: dict[str, ScoreValue] = {"score": score}
     metadata: dict[str, Any] = {"votes": {}}
-    for place, (name, each) in enumerate(zip(_names(reports), reports, strict=True)):
-        metadata["votes"][name] = _votes(each)
-        label, number = _verdict(each)
+    for place, (name, criterion_report) in enumerate(zip(_names(reports), reports, strict=True)):
+        metadata["votes"][name] = _votes(criterion_report)
+        label, number = _verdict(criterion_report)
         metadata[f"{name}_label"] = label
-        if number is not None and not each.get("error"):
+        if number is not None and not criterion_report.get("error"):
             values[name] = number
         if isinstance(truth, list) and place < len(truth):
             metadata[f"{name}_truth"] = None if truth[place] == _ABSTAINED else truth[place]
@@ -218,10 +218,20 @@ def _votes(report: Mapping[str, Any]) -> list[dict[str, Any]]:
                 **(option if isinstance(option := report.get("multi_choice_verdict"), dict) else {}),
             }
         ]
-    kept = ("judge_id", "verdict", "selected_index", "selected_label", "value", "na", "weight", "reason", "error")
+    vote_fields = (
+        "judge_id",
+        "verdict",
+        "selected_index",
+        "selected_label",
+        "value",
+        "na",
+        "weight",
+        "reason",
+        "error",
+    )
     return [
         {
-            **{name: vote[name] for name in kept if vote.get(name) is not None},
+            **{name: vote[name] for name in vote_fields if vote.get(name) is not None},
             **({"superseded": True} if vote.get("superseded") is True else {}),
         }
         for vote in cast

@@ -52,7 +52,11 @@ def read_deepeval(path: Path) -> Imported:
 
 def _sample(case: Mapping[str, Any], sample_id: str) -> ImportedSample:
     output = case.get("actualOutput")
-    turns = tuple(_turns(case.get("turns")))
+    turns: tuple[Item, ...] = tuple(
+        {"type": "message", "role": str(turn["role"]), "content": str(turn.get("content") or "")}
+        for turn in dicts(case.get("turns"))
+        if "role" in turn
+    )
     if output is None and turns:
         output = next((turn["content"] for turn in reversed(turns) if turn["role"] == "assistant"), None)
     outcomes: dict[str, Outcome] = {}
@@ -68,12 +72,6 @@ def _sample(case: Mapping[str, Any], sample_id: str) -> ImportedSample:
         trace=turns,
         outcomes=outcomes,
     )
-
-
-def _turns(turns: Any) -> Iterator[Item]:
-    for turn in dicts(turns):
-        if "role" in turn:
-            yield {"type": "message", "role": str(turn["role"]), "content": str(turn.get("content") or "")}
 
 
 def _outcome(key: str, metric: Mapping[str, Any]) -> Outcome:
@@ -92,9 +90,11 @@ def _figures(run: Mapping[str, Any]) -> Iterator[SourceFigure]:
     """The figures of every metric, and how many test cases passed."""
     for entry in dicts(run["metricsScores"]):
         name, key = str(entry.get("metric")), key_of(str(entry.get("metric")))
-        given = entry.get("scores")
+        entry_scores = entry.get("scores")
         scores = [
-            number for score in (given if isinstance(given, list) else []) if (number := as_number(score)) is not None
+            number
+            for score in (entry_scores if isinstance(entry_scores, list) else [])
+            if (number := as_number(score)) is not None
         ]
         if scores:
             mean = sum(scores) / len(scores)

@@ -54,8 +54,8 @@ def export(store: Store, record: RunRecord, path: Path, options: ExportOptions) 
     with new_file(path, force=options.force) as scratch:
         if suffix == ".parquet":
             return write(_samples(store, record), scratch, provenance)
-        with new_file(provenance_file(path), force=options.force) as beside:
-            beside.write_bytes(provenance + b"\n")
+        with new_file(provenance_file(path), force=options.force) as provenance_stream:
+            provenance_stream.write_bytes(provenance + b"\n")
             return write(_samples(store, record), scratch, provenance)
 
 
@@ -154,8 +154,8 @@ def _arrow_type(arrow: Any, kinds: set[type]) -> Any:
     return arrow.string()
 
 
-def _fitting(value: Any, wanted: Any, arrow: Any) -> Any:
-    if value is None or wanted != arrow.string():
+def _fitting(value: Any, column_type: Any, arrow: Any) -> Any:
+    if value is None or column_type != arrow.string():
         return value
     return value if isinstance(value, str) else str(value)
 

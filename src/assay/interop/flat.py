@@ -9,7 +9,7 @@ import orjson
 
 
 def flat_rows(samples: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """A flat row a sample: `sample.NAME`, `output`, `SCORER.FIELD`, and the failures in words.
+    """One flat row per sample: `sample.NAME`, `output`, `SCORER.FIELD`, and the failures in words.
 
     >>> entry = {"sample_id": "1", "trial": 0, "sample": {"q": "?"}, "output": "B",
     ...          "scores": {"s": {"values": {"is_correct": 1.0}, "metadata": {"seen": ["B"]}}}, "failures": []}
@@ -25,7 +25,7 @@ def flat_rows(samples: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             row |= {f"{key}.{name}": _plain(value) for name, value in score["values"].items()}
         if "excluded_by" in entry:
             row["excluded_by"] = ", ".join(entry["excluded_by"])
-        row["failures"] = "; ".join(_said(failure) for failure in entry["failures"])
+        row["failures"] = "; ".join(_failure_text(failure) for failure in entry["failures"])
         yield row
 
 
@@ -35,6 +35,6 @@ def _plain(value: Any) -> Any:
     return orjson.dumps(value).decode()
 
 
-def _said(failure: Mapping[str, Any]) -> str:
+def _failure_text(failure: Mapping[str, Any]) -> str:
     where = f"{failure['scorer']}: " if failure["scorer"] else ""
     return f"{where}{failure['kind']}: {failure['detail']}"

@@ -93,8 +93,8 @@ def _result(imported: Imported, report: RunReport, *, is_new: bool) -> ImportRes
     else:
         check = check_figures(imported.figures, report)
         notes += tuple(check.notes())
-    shown = report if is_new else None
-    return ImportResult(run=report.run, format=imported.format, report=shown, notes=notes, figures=check)
+    new_report = report if is_new else None
+    return ImportResult(run=report.run, format=imported.format, report=new_report, notes=notes, figures=check)
 
 
 def _restore(store: Store, path: Path, options: ImportOptions) -> ImportResult:
@@ -186,12 +186,12 @@ def _of_rows(path: Path) -> Format:
 def _digest(path: Path, options: ImportOptions, imported: Imported) -> str:
     """A digest of all that decides the run: the files, and what was said about them that they do not say themselves."""
     task, model = (
-        None if said == found else said
-        for said, found in ((options.task, imported.task), (options.model, imported.model))
+        None if option == default else option
+        for option, default in ((options.task, imported.task), (options.model, imported.model))
     )
     total = hashlib.sha256(repr((READER_VERSION, task, model, *imported.chosen)).encode())
-    for each in _files(path, options.dataset):
-        with each.open("rb") as file:
+    for source in _files(path, options.dataset):
+        with source.open("rb") as file:
             total.update(hashlib.file_digest(file, "sha256").digest())
     return total.hexdigest()
 

@@ -86,23 +86,23 @@ def _metrics(imported: Imported, key: str) -> list[dict[str, Any]]:
     for score in scores:
         for name, value in score.values.items():
             fields.setdefault(name, set()).add(type(value))
-    made: list[dict[str, Any]] = []
+    metrics: list[dict[str, Any]] = []
     for name, kinds in fields.items():
         # of several trials only numbers become one
         if (panel and name != "score") or (imported.trials > 1 and str in kinds):
             continue
         if str in kinds:
-            made.append({"type": "frequency", "field": name})
+            metrics.append({"type": "frequency", "field": name})
             continue
         rules = [rule.aggregator.score_name for rule in imported.aggregators if rule.score_name == name]
         for field in [rule or name for rule in rules] or [name]:
             # a field of its own stands for the value of a rule that has its name
-            if any(entry["field"] == field for entry in made):
+            if any(entry["field"] == field for entry in metrics):
                 continue
-            made.append({"type": "mean", "field": field, "name": metric_name(field)})
+            metrics.append({"type": "mean", "field": field, "name": metric_name(field)})
             if (key, name) in imported.deviations:
-                made.append({"type": "std_dev", "field": field, "name": f"{metric_name(field)}_std"})
-    return made
+                metrics.append({"type": "std_dev", "field": field, "name": f"{metric_name(field)}_std"})
+    return metrics
 
 
 def metric_name(field: str) -> str:
@@ -115,20 +115,20 @@ def metric_name(field: str) -> str:
 
 
 def _scorer(entry: dict[str, Any], imported: Imported) -> LoadedScorer:
-    known = registry(plugins=False).metrics
+    metric_kinds = registry(plugins=False).metrics
     numbers: dict[str, list[float]] = {}
     for score in _scores(imported, entry["key"]):
         for name, value in score.values.items():
             if not isinstance(value, str):
                 numbers.setdefault(name, []).append(float(value))
     panel = _has_votes(imported, entry["key"])
-    shares = {name: (0.0, 1.0) for name, given in numbers.items() if _is_share(name, given, panel=panel)}
-    kind = JudgeScorerKind(settings=ImportedScorer, score=_nothing, ranges=shares)
+    shares = {name: (0.0, 1.0) for name, values in numbers.items() if _is_share(name, values, panel=panel)}
+    kind = JudgeScorerKind(settings=ImportedScorer, score=_score_nothing, ranges=shares)
     metrics = []
-    for place, each in enumerate(entry["metrics"]):
-        of_kind = known[each["type"]]
-        settings: Any = of_kind.settings.model_validate(each)
-        name = each["type"] if not place else f"{each['type']}_{place + 1}"
+    for place, metric in enumerate(entry["metrics"]):
+        of_kind = metric_kinds[metric["type"]]
+        settings: Any = of_kind.settings.model_validate(metric)
+        name = metric["type"] if not place else f"{metric['type']}_{place + 1}"
         metrics.append(LoadedMetric(key=name, kind=of_kind, settings=settings))
     settings_of = ImportedScorer(type="imported", key=entry["key"])
     return LoadedScorer(key=entry["key"], kind=kind, settings=settings_of, metrics=tuple(metrics), place=None)
@@ -141,7 +141,7 @@ def _is_share(name: str, numbers: Sequence[float], *, panel: bool) -> bool:
     return set(numbers) <= {0.0, 1.0}
 
 
-async def _nothing(settings: ImportedScorer, rows: Rows, ask: Ask) -> Outcome:
+async def _score_nothing(settings: ImportedScorer, rows: Rows, ask: Ask) -> Outcome:
     """An imported scorer scores nothing: its judges were asked by another tool."""
     return NO_SCORE
 

@@ -31,19 +31,22 @@ ODD_SHOWN = 5
 
 
 def read_answers(path: Path, *, output: str | None = None, scores: Sequence[str] = ()) -> Imported:
-    """A row a sample: an answer, the numbers it was given, and whatever else belongs to the sample."""
+    """One row per sample: an answer, the numbers it was given, and whatever else belongs to the sample."""
     rows = read_table(path, [name for name in (output, *scores) if name is not None])
     if not rows:
         raise wrong(path, "the table has no rows")
-    there = list(dict.fromkeys(name for row in rows for name in row))
-    usual = next((name for name in OUTPUTS if name in there), None), tuple(name for name in SCORES if name in there)
-    answer, given = output or usual[0], tuple(scores) or usual[1]
-    if answer is None and not given:
-        known = ", ".join(there)
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    defaults = (
+        next((name for name in OUTPUTS if name in columns), None),
+        tuple(name for name in SCORES if name in columns),
+    )
+    answer, score_columns = output or defaults[0], tuple(scores) or defaults[1]
+    if answer is None and not score_columns:
+        names = ", ".join(columns)
         raise wrong(
-            path, f"neither an answer nor a score among the columns {known}: name them with --output and --score"
+            path, f"neither an answer nor a score among the columns {names}: name them with --output and --score"
         )
-    fields = {name: _field(name, [row.get(name) for row in rows]) for name in given}
+    fields = {name: _field(name, [row.get(name) for row in rows]) for name in score_columns}
     samples = [_answer(row, number, answer, fields) for number, row in enumerate(rows)]
     return Imported(
         format=ANSWERS,
@@ -51,17 +54,17 @@ def read_answers(path: Path, *, output: str | None = None, scores: Sequence[str]
         model=None,
         samples=samples,
         notes=tuple(_odd_cells(path, rows, fields)),
-        chosen=(None if answer == usual[0] else answer, () if given == usual[1] else given),
+        chosen=(None if answer == defaults[0] else answer, () if score_columns == defaults[1] else score_columns),
     )
 
 
 def _field(name: str, cells: Sequence[Any]) -> str:
     """What a column of scores holds: right or wrong, numbers, or labels; most of its cells say it."""
     numbers = [_cell(name, cell) for cell in cells if not _empty(cell)]
-    known = {number for number in numbers if number is not None}
+    distinct = {number for number in numbers if number is not None}
     if 2 * numbers.count(None) >= max(len(numbers), 1):
         return LABEL
-    return "is_correct" if known <= {0.0, 1.0} else "value"
+    return "is_correct" if distinct <= {0.0, 1.0} else "value"
 
 
 def _odd_cells(path: Path, rows: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) -> Iterator[str]:
@@ -74,19 +77,19 @@ def _odd_cells(path: Path, rows: Sequence[Mapping[str, Any]], fields: Mapping[st
         ]
         if odd:
             lines = row_lines(path)
-            shown = listing([f'line {lines[place]}: "{rows[place][name]}"' for place in odd], most=ODD_SHOWN)
-            yield f'{len(odd):,} of {len(rows):,} cells of "{name}" are no number, so their samples failed ({shown})'
+            examples = listing([f'line {lines[place]}: "{rows[place][name]}"' for place in odd], most=ODD_SHOWN)
+            yield f'{len(odd):,} of {len(rows):,} cells of "{name}" are no number, so their samples failed ({examples})'
 
 
 def _answer(row: Mapping[str, Any], number: int, answer: str | None, fields: Mapping[str, str]) -> ImportedSample:
-    said = row.get(answer) if answer is not None else None
-    kept = {name: value for name, value in row.items() if name not in (answer, *fields, "sample_id")}
+    output = row.get(answer) if answer is not None else None
+    sample = {name: value for name, value in row.items() if name not in (answer, *fields, "sample_id")}
     outcomes = {key_of(name): _scored(row.get(name), name, field) for name, field in fields.items()}
-    missing = answer is not None and said is None and not any(isinstance(o, Score) for o in outcomes.values())
+    missing = answer is not None and output is None and not any(isinstance(o, Score) for o in outcomes.values())
     return ImportedSample(
         sample_id=str(row.get("sample_id", number)),
-        sample=kept,
-        output=None if said is None else said if isinstance(said, str) else orjson.dumps(said).decode(),
+        sample=sample,
+        output=None if output is None else output if isinstance(output, str) else orjson.dumps(output).decode(),
         outcomes=outcomes,
         failure=failed(f'the row has no "{answer}"', "missing_field") if missing else None,
     )
@@ -117,7 +120,7 @@ def _cell(name: str, cell: Any) -> float | None:
 
 
 def read_votes(path: Path) -> Imported:
-    """A row a vote: item, judge, label and, if wanted, criterion; the items become samples that a panel judged."""
+    """One row per vote: item, judge, label and, if wanted, criterion; the items become samples that a panel judged."""
     items: dict[str, dict[str, list[dict[str, Any]]]] = {}
     refused = Refused(path)
     for number, row in enumerate(read_table(path, ("item", "judge", "label")), start=1):

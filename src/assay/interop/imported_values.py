@@ -78,8 +78,8 @@ def key_of(name: str) -> str:
 
 def failed(detail: str, kind: FailureKind | None = None) -> Failure:
     """A failure of the source as one of ours; its kind is taken from its words unless given."""
-    told = detail.strip() or "the source gives no reason"
-    return Failure(stage=STAGE, kind=kind or _kind(told.casefold()), detail=told[:2_000])
+    reason = detail.strip() or "the source gives no reason"
+    return Failure(stage=STAGE, kind=kind or _kind(reason.casefold()), detail=reason[:2_000])
 
 
 def _kind(text: str) -> FailureKind:

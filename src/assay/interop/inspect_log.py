@@ -31,18 +31,19 @@ def read_inspect(path: Path) -> Imported:
     odd = next((row for row in rows if not isinstance(row.get("epoch") or 1, int) or (row.get("epoch") or 1) < 1), None)
     if odd is not None:
         raise wrong(path, f'the sample "{odd.get("id")}" has the epoch {odd["epoch"]!r}; expected 1, 2 and so on')
-    fields = {name: _field(name, rows) for name in _scorers(rows)}
-    made = [_sample(row, fields) for row in rows]
-    trials = max((sample.trial for sample in made), default=0) + 1
+    scorers = dict.fromkeys(name for row in rows for name in row["scores"])
+    fields = {name: _field(name, rows) for name in scorers}
+    samples = [_sample(row, fields) for row in rows]
+    trials = max((sample.trial for sample in samples), default=0) + 1
     results = head.get("results")
     entries = dicts(results.get("scores")) if isinstance(results, dict) else []
     reducers = list(dict.fromkeys(str(entry["reducer"]) for entry in entries if trials > 1 and entry.get("reducer")))
-    rules = [_aggregator(field, reducer) for field in _numeric_fields(made) for reducer in reducers]
+    rules = [_aggregator(field, reducer) for field in _numeric_fields(samples) for reducer in reducers]
     if reducers:
-        made = _with_reductions(
-            made, head.get("reductions"), fields, {name for name in fields if _is_coarse(name, rows)}
+        samples = _with_reductions(
+            samples, head.get("reductions"), fields, {name for name in fields if _is_coarse(name, rows)}
         )
-    names = _numeric_fields(made)
+    names = _numeric_fields(samples)
     figures = [figure for entry in entries for figure in _figures(entry, fields, names, trials)]
     status = str(head.get("status") or "started")
     notes = [] if status == "success" else [f"the log says {status}{_reason(head)}: it may lack samples"]
@@ -50,7 +51,7 @@ def read_inspect(path: Path) -> Imported:
         format=FORMAT,
         task=str(spec.get("task") or path.stem),
         model=None if spec.get("model") is None else str(spec["model"]),
-        samples=made,
+        samples=samples,
         trials=trials,
         partial=status != "success",
         notes=tuple(notes),
@@ -122,11 +123,11 @@ def _figures(
 ) -> Iterator[tuple[SourceFigure, tuple[str, str] | None]]:
     """The metrics of one entry of the log's summary; beside a standard deviation the scorer and field that it is of."""
     scorer, name, reducer = (entry.get(key) for key in ("scorer", "name", "reducer"))
-    own = scorer in fields and name == scorer
-    field = fields[str(scorer)] if own else key_of(str(name))
+    single_value = scorer in fields and name == scorer
+    field = fields[str(scorer)] if single_value else key_of(str(name))
     reduced = _reduced(str(field), reducer if trials > 1 else None)
     carried = reduced in names or (field in names and _aggregator("", str(reducer)) is not None)
-    shown = metric_name(reduced)
+    metric_label = metric_name(reduced)
     metrics = entry.get("metrics")
     for key, metric in metrics.items() if isinstance(metrics, dict) else ():
         value = metric.get("value") if isinstance(metric, dict) else metric
@@ -135,9 +136,9 @@ def _figures(
         label = " ".join([str(name), str(key), *([f"({reducer})"] if reducer else [])])
         figure = SourceFigure(name=label, value=float(value), scorer=key_of(str(scorer)))
         if carried and key in ("accuracy", "mean"):
-            yield replace(figure, metric=shown), None
+            yield replace(figure, metric=metric_label), None
         elif carried and key == "std":
-            yield replace(figure, metric=f"{shown}_std"), (key_of(str(scorer)), str(field))
+            yield replace(figure, metric=f"{metric_label}_std"), (key_of(str(scorer)), str(field))
         else:
             yield figure, None
 
@@ -147,20 +148,16 @@ def _reason(head: Mapping[str, Any]) -> str:
     return f" ({error['message']})" if isinstance(error, dict) and error.get("message") else ""
 
 
-def _scorers(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row["scores"]))
-
-
 def _field(name: str, rows: Iterable[Mapping[str, Any]]) -> str | None:
     """The field of a scorer's single value: right or wrong, a number, or a label; None for several values."""
     values = [_value(row["scores"][name]) for row in rows if name in row["scores"]]
-    known = [value for value in values if value is not None]
-    if any(isinstance(value, dict | list) for value in known):
+    present = [value for value in values if value is not None]
+    if any(isinstance(value, dict | list) for value in present):
         return None
-    if any(_number(value) is None for value in known):
+    if any(_number(value) is None for value in present):
         return "label"
     grades = all(
-        (value.lower() in WORDS or value in GRADES) if isinstance(value, str) else value in (0, 1) for value in known
+        (value.lower() in WORDS or value in GRADES) if isinstance(value, str) else value in (0, 1) for value in present
     )
     return "is_correct" if grades else "value"
 
@@ -215,8 +212,8 @@ def _output(row: Mapping[str, Any]) -> str | None:
 
 def _outcome(key: str, score: Any, field: str | None) -> Outcome:
     value = _value(score)
-    beside = score if isinstance(score, dict) else {}
-    metadata = {name: beside[name] for name in ("answer", "explanation", "metadata") if beside.get(name)}
+    fields = score if isinstance(score, dict) else {}
+    metadata = {name: fields[name] for name in ("answer", "explanation", "metadata") if fields.get(name)}
     values = _values(value, field)
     if not values:
         return failed(f"the score {value!r} is neither a number nor a text", "parse")
@@ -225,12 +222,12 @@ def _outcome(key: str, score: Any, field: str | None) -> Outcome:
 
 def _values(value: Any, field: str | None) -> dict[str, ScoreValue]:
     if isinstance(value, dict):
-        return {key_of(name): made for name, each in value.items() if (made := _plain(each)) is not None}
+        return {key_of(name): plain_value for name, item in value.items() if (plain_value := _plain(item)) is not None}
     if field in ("is_correct", "value"):
         number = _number(value)
         return {} if number is None else {field: number}
-    made = _plain(value)
-    return {} if made is None else {"value" if not isinstance(made, str) else "label": made}
+    plain_value = _plain(value)
+    return {} if plain_value is None else {"value" if not isinstance(plain_value, str) else "label": plain_value}
 
 
 def _plain(value: Any) -> ScoreValue | None:

@@ -29,7 +29,7 @@ _OWN = {
 
 def read_lm_eval(path: Path) -> Imported:
     """The documents with their answers; every filter is a scorer of its own, every metric a number of it."""
-    found: dict[str, dict[str, Any]] = {}
+    by_document: dict[str, dict[str, Any]] = {}
     filters: dict[str, None] = {}
     for number, line in enumerate(path.read_bytes().splitlines(), start=1):
         if not line.strip():
@@ -39,13 +39,13 @@ def read_lm_eval(path: Path) -> Imported:
             raise wrong(path, 'no "doc_id": this is not a samples file of lm-evaluation-harness', number)
         name = str(row.get("filter") or "none")
         filters[name] = None
-        entry = found.setdefault(str(row["doc_id"]), {"row": row, "scores": {}})
+        entry = by_document.setdefault(str(row["doc_id"]), {"row": row, "scores": {}})
         if name in entry["scores"]:
             raise wrong(path, f'doc_id {row["doc_id"]} comes twice with the filter "{name}"', number)
         entry["scores"][name] = row
-    if not found:
+    if not by_document:
         raise wrong(path, "the file has no samples")
-    samples = [_sample(doc_id, entry, list(filters)) for doc_id, entry in found.items()]
+    samples = [_sample(doc_id, entry, list(filters)) for doc_id, entry in by_document.items()]
     named = _NAME.fullmatch(path.name)
     task = named["task"] if named else path.stem
     summary = _summary(path, task, (named and named["time"]) or "")
@@ -67,9 +67,9 @@ def read_lm_eval(path: Path) -> Imported:
 
 def _summary(path: Path, task: str, time: str) -> Mapping[str, Any]:
     """The results file of the same run, by its time; else the newest beside the samples that can be of this task."""
-    beside = sorted(path.parent.glob("results_*.json"), reverse=True)
+    summaries = sorted(path.parent.glob("results_*.json"), reverse=True)
     # several runs may share a folder: a file of another task names another model
-    for file in sorted(beside, key=lambda file: not (time and time in file.name)):
+    for file in sorted(summaries, key=lambda file: not (time and time in file.name)):
         head = as_json(file, file.read_bytes())
         results = head.get("results") if isinstance(head, dict) else None
         if isinstance(results, dict) and task in results:
@@ -131,10 +131,10 @@ def _outcome(row: Mapping[str, Any] | None, key: str) -> Outcome:
 
 
 def _output(row: Mapping[str, Any]) -> str | None:
-    said = _unwrapped(row.get("resps"))
-    if isinstance(said, str):
-        return said
-    return orjson.dumps(said).decode() if said else None
+    output = _unwrapped(row.get("resps"))
+    if isinstance(output, str):
+        return output
+    return orjson.dumps(output).decode() if output else None
 
 
 def _unwrapped(value: Any) -> Any:
@@ -171,8 +171,8 @@ def _sentence_score(name: str, pair: Any) -> float | None:
     if not isinstance(pair, list) or len(pair) != 2:
         return None
     references, text = (_unwrapped(side) for side in pair)
-    wanted = references if isinstance(references, list) else [references]
-    if not isinstance(text, str) or not wanted or not all(isinstance(reference, str) for reference in wanted):
+    expected = references if isinstance(references, list) else [references]
+    if not isinstance(text, str) or not expected or not all(isinstance(reference, str) for reference in expected):
         return None
     import sacrebleu
 
@@ -181,4 +181,4 @@ def _sentence_score(name: str, pair: Any) -> float | None:
         "chrf": sacrebleu.sentence_chrf,
         "ter": sacrebleu.sentence_ter,
     }
-    return float(scores[name](text, wanted).score)
+    return float(scores[name](text, expected).score)

@@ -74,8 +74,8 @@ def _column(path: Path, columns: Sequence[int], prompts: Sequence[Any], column: 
     which = (
         "has no column" if column is not None else "has several columns, and a run holds one: choose it with --column"
     )
-    wanted = f" {column}" if column is not None else ""
-    raise wrong(path, f"the file {which}{wanted}; the columns are {', '.join(lines)}")
+    requested = f" {column}" if column is not None else ""
+    raise wrong(path, f"the file {which}{requested}; the columns are {', '.join(lines)}")
 
 
 def _sample(row: Mapping[str, Any], trials: int) -> ImportedSample:
@@ -95,7 +95,7 @@ def _sample(row: Mapping[str, Any], trials: int) -> ImportedSample:
         sample=dict(variables) if isinstance(variables, dict) else {},
         output=text,
         trace=tuple(
-            {"type": "message", "role": role, "content": said} for role, said in turns if isinstance(said, str)
+            {"type": "message", "role": role, "content": content} for role, content in turns if isinstance(content, str)
         ),
         failure=failure,
         outcomes={FORMAT: failure or _score(row)},
@@ -107,8 +107,8 @@ def _failure(row: Mapping[str, Any]) -> Failure | None:
         return None
     lines = str(row.get("error") or "").strip().splitlines()
     # below the message stands the stack of promptfoo itself
-    told = [line for line in lines if not line.lstrip().startswith("at ")]
-    return failed("\n".join(told))
+    message = [line for line in lines if not line.lstrip().startswith("at ")]
+    return failed("\n".join(message))
 
 
 def _score(row: Mapping[str, Any]) -> Score:

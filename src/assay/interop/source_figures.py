@@ -32,7 +32,7 @@ class FigureCheck:
         """The check as JSON."""
         return {
             "equal": list(self.equal),
-            "different": [{"name": name, "source": there, "imported": here} for name, there, here in self.different],
+            "different": [{"name": name, "source": source, "imported": here} for name, source, here in self.different],
             "not_imported": list(self.not_imported),
             "computed_by": {
                 command: [name for name, by in self.computed if by == command]
@@ -43,9 +43,9 @@ class FigureCheck:
     def notes(self) -> list[str]:
         """What a person must know: the figures that differ, and those that the run lacks."""
         notes = []
-        for name, there, here in self.different:
+        for name, source, here in self.different:
             value = "undefined" if here is None else f"{here:.6g}"
-            notes.append(f'the figure "{name}" differs: {there:.6g} in the source, {value} here')
+            notes.append(f'the figure "{name}" differs: {source:.6g} in the source, {value} here')
         for command, names in self.document()["computed_by"].items():
             notes.append(f"`{command}` computes: {listing(names, most=SHOWN)}")
         if self.not_imported:

@@ -19,7 +19,7 @@ MOST_PROBLEMS = 20
 _READERS = {".csv": read_csv, ".jsonl": read_jsonl, ".ndjson": read_jsonl}
 
 
-def read_table(path: Path, wanted: Sequence[str]) -> list[dict[str, Any]]:
+def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
     """The rows of a CSV or JSONL file that has at least the wanted columns."""
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
@@ -27,34 +27,34 @@ def read_table(path: Path, wanted: Sequence[str]) -> list[dict[str, Any]]:
     if not path.is_file():
         raise SpecError(f'there is no file "{path}"')
     rows = [dict(sample) for batch in reader(path) for sample in batch.samples]
-    _check_columns(path, list(dict.fromkeys(name for row in rows for name in row)), wanted)
+    _check_columns(path, list(dict.fromkeys(name for row in rows for name in row)), columns)
     return rows
 
 
-def read_texts(path: Path, wanted: Sequence[str], optional: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
+def read_texts(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
     """The wanted and the optional columns of a table as texts, row by row; what a row does not have is empty.
 
     A CSV file is read once, without looking for numbers: that takes a quarter of the time of `read_table`.
     """
-    names = (*wanted, *optional)
+    names = (*columns, *optional)
     if path.suffix.lower() != ".csv" or not path.is_file():
-        for row in read_table(path, wanted):
+        for row in read_table(path, columns):
             yield tuple("" if (value := row.get(name)) is None else str(value) for name in names)
         return
     header: list[str] = []
     for header, rows in csv_tables(path):
-        _check_columns(path, header, wanted)
+        _check_columns(path, header, columns)
         places = [header.index(name) if name in header else len(header) for name in names]
         yield from map(itemgetter(*places), ([*row, ""] for row in rows))
     if not header:
-        _check_columns(path, [], wanted)
+        _check_columns(path, [], columns)
 
 
-def _check_columns(path: Path, there: Sequence[str], wanted: Sequence[str]) -> None:
-    for name in wanted:
-        if name not in there:
-            has = f"it has {', '.join(there)}" if there else "it has no rows"
-            raise SpecError(Problem(message=f'{path} has no column "{name}"; {has}', suggestion=nearest(name, there)))
+def _check_columns(path: Path, present: Sequence[str], columns: Sequence[str]) -> None:
+    for name in columns:
+        if name not in present:
+            has = f"it has {', '.join(present)}" if present else "it has no rows"
+            raise SpecError(Problem(message=f'{path} has no column "{name}"; {has}', suggestion=nearest(name, present)))
 
 
 def row_lines(path: Path) -> list[int]:
@@ -79,15 +79,15 @@ class Refused:
     """What is wrong with rows of a table, by their number from 1, until all of them are read."""
 
     path: Path
-    found: list[tuple[int, Problem]] = field(default_factory=list)
+    refusals: list[tuple[int, Problem]] = field(default_factory=list)
 
     def add(self, row: int, message: str, suggestion: str | None = None) -> None:
         """Keep that a row is wrong."""
-        self.found.append((row, Problem(message=message, suggestion=suggestion)))
+        self.refusals.append((row, Problem(message=message, suggestion=suggestion)))
 
     def check(self) -> None:
         """A SpecError with everything that was kept, each at the line of its row."""
-        if not self.found:
+        if not self.refusals:
             return
         lines = row_lines(self.path)
         problems = [
@@ -96,8 +96,8 @@ class Refused:
                 suggestion=problem.suggestion,
                 place=Place(str(self.path), lines[row - 1]),
             )
-            for row, problem in self.found[:MOST_PROBLEMS]
+            for row, problem in self.refusals[:MOST_PROBLEMS]
         ]
-        if len(self.found) > MOST_PROBLEMS:
-            problems.append(Problem(message=f"{self.path}: and {len(self.found) - MOST_PROBLEMS} more rows"))
+        if len(self.refusals) > MOST_PROBLEMS:
+            problems.append(Problem(message=f"{self.path}: and {len(self.refusals) - MOST_PROBLEMS} more rows"))
         raise SpecError(problems)

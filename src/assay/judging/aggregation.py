@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.judging.criteria import Criterion, CriterionKind, CriterionVerdict, check_strategy, same
@@ -66,8 +66,8 @@ def decide(criterion: Criterion, votes: Sequence[Vote], strategy: str | None = N
     check_strategy(name, criterion.kind)
     judged = _judged(criterion, votes)
     if not judged or len(judged) < min_votes:
-        return Decision(verdict=_nobody(criterion, votes))
-    ballots = [each[0] for each in judged] if name in FIRST_ORDER else _shared(judged)
+        return Decision(verdict=_without_votes(criterion, votes))
+    ballots = [judge_ballots[0] for judge_ballots in judged] if name in FIRST_ORDER else _shared(judged)
     if criterion.is_binary:
         return _BINARY[name](criterion, ballots)
     return _CHOICE[name](criterion, ballots)
@@ -97,10 +97,10 @@ def _picked(criterion: Criterion, vote: MultiChoiceJudgeVote) -> int | None:
 def _judged(criterion: Criterion, votes: Sequence[Vote]) -> list[list[_Ballot]]:
     """The ballots of every judge that cast one: a single one, or that of the first call before the others."""
     judged = [
-        [_Ballot(index, vote.weight) for vote in each if (index := cast_index(criterion, vote)) is not None]
-        for each in _paired(votes)
+        [_Ballot(index, vote.weight) for vote in judge_votes if (index := cast_index(criterion, vote)) is not None]
+        for judge_votes in _paired(votes)
     ]
-    return [each for each in judged if each]
+    return [judge_ballots for judge_ballots in judged if judge_ballots]
 
 
 def opinions(criterion: Criterion, votes: Sequence[Vote]) -> list[Vote]:
@@ -111,7 +111,8 @@ def opinions(criterion: Criterion, votes: Sequence[Vote]) -> list[Vote]:
     ['a', 'b']
     """
     return [
-        next((vote for vote in each if cast_index(criterion, vote) is not None), each[0]) for each in _paired(votes)
+        next((vote for vote in judge_votes if cast_index(criterion, vote) is not None), judge_votes[0])
+        for judge_votes in _paired(votes)
     ]
 
 
@@ -122,35 +123,43 @@ def _paired(votes: Sequence[Vote]) -> list[list[Vote]]:
         return [[vote] for vote in votes]
     paired = [[vote] for vote in votes if call_of(vote) == FIRST_CALL]
     for vote in sorted(later, key=call_of):
-        own = next(
-            (each for each in paired if each[0].judge_id == vote.judge_id and call_of(vote) not in map(call_of, each)),
+        judge_votes = next(
+            (
+                candidate
+                for candidate in paired
+                if candidate[0].judge_id == vote.judge_id and call_of(vote) not in map(call_of, candidate)
+            ),
             None,
         )
-        paired.append([vote]) if own is None else own.append(vote)
+        paired.append([vote]) if judge_votes is None else judge_votes.append(vote)
     return paired
 
 
 def _shared(judged: Sequence[list[_Ballot]]) -> list[_Ballot]:
     """Every ballot at its share of its judge: calls that gave no answer leave theirs to the rest."""
-    return [_Ballot(ballot.index, ballot.weight / len(each), head=1 / len(each)) for each in judged for ballot in each]
+    return [
+        _Ballot(ballot.index, ballot.weight / len(judge_ballots), head=1 / len(judge_ballots))
+        for judge_ballots in judged
+        for ballot in judge_ballots
+    ]
 
 
 def order_sensitive(criterion: Criterion, votes: Sequence[Vote]) -> bool:
     """Whether a judge gave two answers to one question, because its options stood in another order."""
     if not any(isinstance(vote, MultiChoiceJudgeVote) and vote.reversed_order for vote in votes):
         return False
-    for each in _paired(votes):
-        said: dict[int, set[int]] = {}
-        for vote in each:
+    for judge_votes in _paired(votes):
+        by_repeat: dict[int, set[int]] = {}
+        for vote in judge_votes:
             index = cast_index(criterion, vote)
             if index is not None:
-                said.setdefault(vote.repeat, set()).add(index)
-        if any(len(answers) > 1 for answers in said.values()):
+                by_repeat.setdefault(vote.repeat, set()).add(index)
+        if any(len(answers) > 1 for answers in by_repeat.values()):
             return True
     return False
 
 
-def _nobody(criterion: Criterion, votes: Sequence[Vote]) -> PanelVerdict:
+def _without_votes(criterion: Criterion, votes: Sequence[Vote]) -> PanelVerdict:
     """An abstention; if every vote is an error, no option is picked: an outage is not an opinion."""
     if criterion.is_binary or not all_errors(votes):
         return abstained(criterion)
@@ -173,6 +182,7 @@ def _met(met: bool, *, by_tie: bool = False) -> Decision:
 
 def _heads(criterion: Criterion, ballots: Sequence[_Ballot], weigh: Callable[[_Ballot], float]) -> Decision:
     """The side with more; a tie goes to the side that costs more."""
+    # fsum does not depend on the order of its terms: whether votes tie must not depend on who answered first
     met = math.fsum(weigh(ballot) for ballot in ballots if ballot.index == 1)
     unmet = math.fsum(weigh(ballot) for ballot in ballots if ballot.index == 0)
     if same(met, unmet):
@@ -210,30 +220,23 @@ def _snapped(criterion: Criterion, number: float) -> Decision:
     least = min(distances.values())
     nearest = [place for place, distance in distances.items() if same(distance, least)]
     verdict = chosen(criterion, criterion.worst_option_among(nearest))
+    # options of equal value are no tie: whichever is taken, the score is the same
     tied = len({criterion.choices[place].value for place in nearest}) > 1
     return Decision(verdict=verdict.model_copy(update={"aggregated_value": number}), by_tie=tied)
-
-
-def _values(criterion: Criterion, ballots: Iterable[_Ballot]) -> list[float]:
-    return sorted(criterion.choices[ballot.index].value for ballot in ballots)
 
 
 def _mean(criterion: Criterion, ballots: Sequence[_Ballot], weigh: Callable[[_Ballot], float] = _head) -> Decision:
     pairs = sorted((criterion.choices[ballot.index].value, weigh(ballot)) for ballot in ballots)
     total = math.fsum(weight for _, weight in pairs)
     mean = math.fsum(value * weight for value, weight in pairs) / total
-    return _snapped(criterion, _within(mean, criterion, ballots))
-
-
-def _within(mean: float, criterion: Criterion, ballots: Sequence[_Ballot]) -> float:
-    """A mean lies between the least and the greatest vote, also after rounding: unanimity stays exact."""
-    values = _values(criterion, ballots)
-    return min(max(mean, values[0]), values[-1])
+    # a mean lies between the least and the greatest vote, also after rounding: unanimity stays exact
+    return _snapped(criterion, min(max(mean, pairs[0][0]), pairs[-1][0]))
 
 
 def _median(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
     """The value with half of the panel on either side; halfway where two values part it evenly."""
     pairs = sorted((criterion.choices[ballot.index].value, ballot.head) for ballot in ballots)
+    # heads and not votes: a judge that was asked several times counts once in all
     half = math.fsum(head for _, head in pairs) / 2
     place = 0
     while not same(below := math.fsum(head for _, head in pairs[: place + 1]), half) and below < half:
@@ -270,13 +273,10 @@ def _unanimous(criterion: Criterion, ballots: Sequence[_Ballot]) -> Decision:
         return Decision(verdict=chosen(criterion, ballots[0].index))
     if criterion.na_index is not None:
         return Decision(verdict=chosen(criterion, criterion.na_index))
-    note = f'the judges disagree on "{_called(criterion)}", which has no NA option: the mode was taken'
+    name = criterion.name or criterion.requirement
+    note = f'the judges disagree on "{name}", which has no NA option: the mode was taken'
     mode = _mode(criterion, ballots)
     return Decision(verdict=mode.verdict, by_tie=mode.by_tie, note=note)
-
-
-def _called(criterion: Criterion) -> str:
-    return criterion.name or criterion.requirement
 
 
 _Strategy = Callable[[Criterion, Sequence[_Ballot]], Decision]
@@ -336,4 +336,4 @@ def agreement_with(criterion: Criterion, votes: Sequence[Vote], verdict: PanelVe
 
 def _cast(criterion: Criterion, votes: Sequence[Vote]) -> list[int]:
     """One answer per judge, that of the first call: repeats would let a judge agree with itself."""
-    return [each[0].index for each in _judged(criterion, votes)]
+    return [judge_ballots[0].index for judge_ballots in _judged(criterion, votes)]

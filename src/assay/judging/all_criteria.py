@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.judging.json_extraction import Object, Unreadable, objects_in
-from assay.judging.parse import Reading, field_of, read_object, spoken
+from assay.judging.parse import ParsedReply, field_of, read_object, spoken
 from assay.judging.prompts import wording
 from assay.judging.question import Question, Submission, material, told
 from assay.types import Item, Request, Sampling
@@ -17,27 +17,26 @@ class Whole:
 
     def __init__(self, questions: Sequence[Question]) -> None:
         self.questions = tuple(questions)
-        self.read_so_far: dict[int, Reading[Any]] = {}
+        self.read_so_far: dict[int, ParsedReply[Any]] = {}
 
     def request(self, submission: Submission, sampling: Sampling) -> Request:
         """The question: the submission, then every criterion under a name of its own."""
-        asked = [f"{answer_name(place)}\n{each.asked()}" for place, each in enumerate(self.questions)]
+        asked = [f"{answer_name(place)}\n{question.asked()}" for place, question in enumerate(self.questions)]
         names = ", ".join(answer_name(place) for place in range(len(self.questions)))
         form = wording("rubric_names", count=str(len(self.questions)), names=names)
         text = "\n\n".join([material(submission), *asked, form])
+        system = told("rubric_item", submission.guidelines, self.questions[0].wishes.instructions)
         messages: tuple[Item, ...] = (
-            {
-                "type": "message",
-                "role": "system",
-                "content": told("rubric_item", submission.guidelines, self._instructions()),
-            },
+            {"type": "message", "role": "system", "content": system},
             {"type": "message", "role": "user", "content": text},
         )
         return Request(messages=messages, sampling=sampling, schema=self.schema(), purpose="judge")
 
     def schema(self, *, explained: bool = True) -> Mapping[str, Any]:
         """The form of the reply: an object with the answer to every criterion."""
-        properties = {answer_name(place): each.schema(explained=explained) for place, each in enumerate(self.questions)}
+        properties = {
+            answer_name(place): question.schema(explained=explained) for place, question in enumerate(self.questions)
+        }
         return {
             "type": "object",
             "properties": properties,
@@ -45,10 +44,13 @@ class Whole:
             "additionalProperties": False,
         }
 
-    def read(self, text: str) -> Reading[Mapping[int, Reading[Any]]]:
+    def read(self, text: str) -> ParsedReply[Mapping[int, ParsedReply[Any]]]:
         """All answers, with those of an earlier reply; raises Unreadable while a criterion lacks one."""
-        said = spoken(text)
-        holding = [each for each in objects_in(said) if self._names_any(each)]
+        reply = spoken(text)
+        names = [answer_name(place) for place in range(len(self.questions))]
+        holding = [
+            candidate for candidate in objects_in(reply) if any(field_of(candidate, name) is not None for name in names)
+        ]
         problems: list[str] = []
         for place, question in enumerate(self.questions):
             if place in self.read_so_far:
@@ -59,13 +61,7 @@ class Whole:
                 problems.append(f"{answer_name(place)}: {problem}")
         if problems:
             raise Unreadable("; ".join(problems))
-        return Reading(value=dict(self.read_so_far), written=said)
-
-    def _instructions(self) -> str | None:
-        return self.questions[0].wishes.instructions
-
-    def _names_any(self, said: Object) -> bool:
-        return any(field_of(said, answer_name(place)) is not None for place in range(len(self.questions)))
+        return ParsedReply(value=dict(self.read_so_far), written=reply)
 
 
 def answer_name(place: int) -> str:
@@ -73,13 +69,18 @@ def answer_name(place: int) -> str:
     return f"criterion_{place + 1}"
 
 
-def _answer(holding: Sequence[Object], place: int, question: Question) -> Reading[Any]:
+def _answer(holding: Sequence[Object], place: int, question: Question) -> ParsedReply[Any]:
     """The last answer to a criterion: an object with its explanation, or the bare verdict."""
-    given = next(
-        (found for each in reversed(holding) if (found := field_of(each, answer_name(place))) is not None), None
+    answer = next(
+        (
+            value
+            for reply_object in reversed(holding)
+            if (value := field_of(reply_object, answer_name(place))) is not None
+        ),
+        None,
     )
-    if given is None:
+    if answer is None:
         raise Unreadable("there is no answer")
-    if isinstance(given, Mapping):
-        return read_object(given, question.field, question.answers())
-    return Reading(value=question.answers().read(given), written=str(given))
+    if isinstance(answer, Mapping):
+        return read_object(answer, question.field, question.answers())
+    return ParsedReply(value=question.answers().read(answer), written=str(answer))

@@ -53,24 +53,24 @@ class Labels:
                 table.setdefault(even(label), []).append(label)
             self._by_level.append(table)
 
-    def read(self, written: Any) -> str:
+    def read(self, value: Any) -> str:
         """The declared spelling of a label; raises Unreadable for none, and for more than one."""
-        text = plain(written)
+        text = plain(value)
         for even, table in zip(_LEVELS, self._by_level, strict=True):
-            wanted = even(text)
-            found = table.get(wanted, ()) if wanted else ()
-            if len(found) > 1:
-                raise Unreadable(f"{shown(text)} could be any of {listed(found)}")
-            if found:
-                return found[0]
+            key = even(text)
+            labels = table.get(key, ()) if key else ()
+            if len(labels) > 1:
+                raise Unreadable(f"{shown(text)} could be any of {listed(labels)}")
+            if labels:
+                return labels[0]
         raise Unreadable(f"{shown(text)} is none of the labels {listed(self.labels)}")
 
     def named_in(self, text: str) -> frozenset[str]:
         """The labels that stand in a text as words of their own."""
-        found: set[str] = set()
+        labels: set[str] = set()
         for word in self._words.findall(text.casefold()):
-            found.update(self._by_level[2][word])
-        return frozenset(found)
+            labels.update(self._by_level[2][word])
+        return frozenset(labels)
 
     @cached_property
     def _words(self) -> re.Pattern[str]:
@@ -82,9 +82,9 @@ class Labels:
 class AnyLabel:
     """Any short text."""
 
-    def read(self, written: Any) -> str:
+    def read(self, value: Any) -> str:
         """The label; raises Unreadable when it is empty, or so long that it is no label."""
-        text = plain(written).strip()
+        text = plain(value).strip()
         text = bare(text) or text
         if not text:
             raise Unreadable("the label is empty")
@@ -104,58 +104,58 @@ class Range:
         self.low = low
         self.high = high
 
-    def read(self, written: Any) -> float:
+    def read(self, value: Any) -> float:
         """The number; raises Unreadable for anything else, and for one that is out of range."""
-        number = number_of(written)
-        if number is None and isinstance(written, str):
-            number = self._of_most(written)
+        number = number_of(value)
+        if number is None and isinstance(value, str):
+            number = self._of_most(value)
         if number is None:
-            raise Unreadable(f"{shown(plain(written))} is not a number")
+            raise Unreadable(f"{shown(plain(value))} is not a number")
         if not self.low <= number <= self.high:
             raise Unreadable(f"{number:g} is not between {self.low:g} and {self.high:g}")
         return number
 
     def named_in(self, text: str) -> frozenset[float]:
         """Every number of a text."""
-        return frozenset(float(found) for found in _NUMBER.findall(text))
+        return frozenset(float(digits) for digits in _NUMBER.findall(text))
 
-    def _of_most(self, written: str) -> float | None:
+    def _of_most(self, text: str) -> float | None:
         """`8/10`, where 10 is the greatest score there is."""
-        parts = _OF.fullmatch(bare(written))
+        parts = _OF.fullmatch(bare(text))
         return number_of(parts["number"]) if parts and number_of(parts["most"]) == self.high else None
 
 
-def number_of(written: Any) -> float | None:
+def number_of(value: Any) -> float | None:
     """A finite number that is written as one, else None: true is no number, nor is NaN.
 
     >>> number_of("**0.8**"), number_of(True), number_of("80%")
     (0.8, None, None)
     """
-    if isinstance(written, str):
-        text = written.strip(_AROUND).rstrip(_AFTER).strip(_AROUND).replace("\N{MINUS SIGN}", "-")
+    if isinstance(value, str):
+        text = value.strip(_AROUND).rstrip(_AFTER).strip(_AROUND).replace("\N{MINUS SIGN}", "-")
         if len(text) > _MOST_SHOWN or not _NUMBER.fullmatch(text):
             return None
-        written = float(text)
-    if isinstance(written, bool) or not isinstance(written, int | float):
+        value = float(text)
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
-        number = float(written)
+        number = float(value)
     except OverflowError:
         return None
     return number if math.isfinite(number) else None
 
 
-def plain(written: Any) -> str:
+def plain(value: Any) -> str:
     """A single value of JSON as text; raises Unreadable for one that holds others."""
-    if isinstance(written, bool):
-        return str(written).lower()
-    if isinstance(written, float) and written.is_integer():
-        return str(int(written))
-    if isinstance(written, int | float):
-        return str(written)
-    if not isinstance(written, str):
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, int | float):
+        return str(value)
+    if not isinstance(value, str):
         raise Unreadable("the answer must be a single value")
-    return storable(written)
+    return storable(value)
 
 
 def storable(text: str) -> str:

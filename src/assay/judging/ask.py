@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from assay.judging.answers import shown
 from assay.judging.json_extraction import Unreadable
-from assay.judging.parse import Reading
+from assay.judging.parse import ParsedReply
 from assay.judging.prompts import wording
 from assay.types import Ask, CallPurpose, Failure, FailureKind, Item, Reply, Request
 
@@ -46,7 +46,7 @@ async def ask_judge(
     request: Request,
     *,
     model: str,
-    read: Callable[[str], Reading[Value]],
+    read: Callable[[str], ParsedReply[Value]],
     stage: str = "score",
     short: Mapping[str, Any] | None = None,
     purpose: CallPurpose = "judge",
@@ -61,32 +61,30 @@ async def ask_judge(
     turn = 1
     while True:
         reply = await ask(question, model)
-        found = _read(reply, read)
-        if isinstance(found, Reading):
-            return _verdict(found, reply, turn)
+        reading = _read(reply, read)
+        if isinstance(reading, ParsedReply):
+            return Verdict(
+                value=reading.value,
+                written=reading.written,
+                reasoning=reading.reasoning or reply.reasoning,
+                confidence=reading.confidence,
+                text=reply.text or "",
+                turns=turn,
+                thought=reply.reasoning,
+                logprobs=reply.logprobs,
+            )
         if turn == _TURNS:
             wrote = f"; it wrote {shown(reply.text, _MOST_SHOWN)}" if reply.text else ""
-            return Failure(stage=stage, kind=found.kind, detail=f"the {who} was asked twice: {found.problem}{wrote}")
-        again: Item = {"type": "message", "role": "user", "content": wording("again", problem=found.problem)}
+            return Failure(
+                stage=stage, kind=reading.kind, detail=f"the {who} was asked twice: {reading.problem}{wrote}"
+            )
+        reminder: Item = {"type": "message", "role": "user", "content": wording("again", problem=reading.problem)}
         schema = question.schema if short is None else short
-        question = replace(question, messages=(*question.messages, *_said(reply), again), schema=schema)
+        question = replace(question, messages=(*question.messages, *_reply_items(reply), reminder), schema=schema)
         turn += 1
 
 
-def _verdict(found: Reading[Value], reply: Reply, turns: int) -> Verdict[Value]:
-    return Verdict(
-        value=found.value,
-        written=found.written,
-        reasoning=found.reasoning or reply.reasoning,
-        confidence=found.confidence,
-        text=reply.text or "",
-        turns=turns,
-        thought=reply.reasoning,
-        logprobs=reply.logprobs,
-    )
-
-
-def _read(reply: Reply, read: Callable[[str], Reading[Value]]) -> Reading[Value] | _Trouble:
+def _read(reply: Reply, read: Callable[[str], ParsedReply[Value]]) -> ParsedReply[Value] | _Trouble:
     ending = f" (finish reason {reply.finish_reason})" if reply.finish_reason not in (None, "stop") else ""
     if reply.refusal is not None:
         return _Trouble("refusal", f"the judge refused: {reply.refusal}")
@@ -98,7 +96,7 @@ def _read(reply: Reply, read: Callable[[str], Reading[Value]]) -> Reading[Value]
         return _Trouble("parse", f"{error}{ending}")
 
 
-def _said(reply: Reply) -> tuple[Item, ...]:
+def _reply_items(reply: Reply) -> tuple[Item, ...]:
     """The reply as the next turn shows it; endpoints refuse messages without content."""
     text = reply.refusal or reply.text or ""
     if text.strip() and reply.refusal is None and reply.items:

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 
 from assay.judging.ask import ask_judge
 from assay.judging.json_extraction import Unreadable, objects_in
-from assay.judging.parse import Reading, field_of, spoken
+from assay.judging.parse import ParsedReply, field_of, spoken
 from assay.judging.prompts import wording
 from assay.judging.question import fenced
 from assay.types import Ask, CallPurpose, Failure, Item, Request, Sampling
@@ -75,12 +75,12 @@ class ClaimJudge:
         if not claims:
             return []
         system = wording("claims_label", count=str(len(claims)), instructions=_paragraph(instructions))
-        shown = [
+        sections = [
             f"Question:\n{fenced('QUESTION', question)}",
             f"Answer:\n{fenced('ANSWER', answer)}",
             _listed(claims),
         ]
-        return await self._asked(system, "\n\n".join(shown), lambda text: _read_entries(text, len(claims), _label))
+        return await self._asked(system, "\n\n".join(sections), lambda text: _read_entries(text, len(claims), _label))
 
     async def quotes(
         self, claims: Sequence[Claim], source: str, instructions: str | None = None
@@ -128,7 +128,7 @@ class ClaimJudge:
             self.ask,
             request,
             model=self.model,
-            read=lambda text: Reading(value=read(text), written=text),
+            read=lambda text: ParsedReply(value=read(text), written=text),
             stage=self.stage,
             purpose=self.purpose,
         )

@@ -30,14 +30,14 @@ ABSTAIN_LABEL = "Cannot assess"
 Text = Annotated[str, AfterValidator(str)]
 
 
-def _number(given: Any) -> Any:
+def _number(value: Any) -> Any:
     """A number written as text, such as "0.5", as the number."""
-    if not isinstance(given, str):
-        return given
+    if not isinstance(value, str):
+        return value
     try:
-        return float(given)
+        return float(value)
     except ValueError:
-        return given
+        return value
 
 
 Number = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
@@ -70,11 +70,11 @@ class CriterionOption(Value):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_a_value(cls, given: Any) -> Any:
+    def _without_a_value(cls, option: Any) -> Any:
         """An option that is no judgment needs no value."""
-        if isinstance(given, dict) and given.get("na") is True and given.get("value") is None:
-            return {**given, "value": 0.0}
-        return given
+        if isinstance(option, dict) and option.get("na") is True and option.get("value") is None:
+            return {**option, "value": 0.0}
+        return option
 
     @field_validator("label")
     @classmethod
@@ -107,8 +107,8 @@ class Criterion(Value):
 
     @field_validator("options", mode="before")
     @classmethod
-    def _as_list(cls, given: Any) -> Any:
-        return list(given) if isinstance(given, tuple) else given
+    def _as_list(cls, options: Any) -> Any:
+        return list(options) if isinstance(options, tuple) else options
 
     @field_validator("requirement")
     @classmethod
@@ -194,12 +194,12 @@ class Criterion(Value):
         """
         # the labels of a rubric may be equal numbers ("1" and "1.0"): a label as written goes first
         for key in (lambda text: text.strip().casefold(), option_key):
-            wanted = key(label)
+            label_key = key(label)
             for place, option in enumerate(self.choices):
-                if key(option.label) == wanted:
+                if key(option.label) == label_key:
                     return place
-        known = ", ".join(f'"{option.label}"' for option in self.choices)
-        raise ValueError(f'"{label}" is none of the labels {known}' if known else "the criterion has no options")
+        labels = ", ".join(f'"{option.label}"' for option in self.choices)
+        raise ValueError(f'"{label}" is none of the labels {labels}' if labels else "the criterion has no options")
 
     def worst_option_among(self, candidate_indices: Iterable[int]) -> int:
         """The place of the option that costs the most: the lowest value, or the highest of a fault; then the first."""
@@ -243,9 +243,9 @@ class Criterion(Value):
 
 def check_strategy(name: str, kind: CriterionKind) -> None:
     """Raise a ValueError unless votes on this kind of criterion can be aggregated in this way."""
-    known = STRATEGIES[kind]
-    if name not in known:
-        raise ValueError(f'no aggregation of {kind} votes is called "{name}"; there is {", ".join(known)}')
+    strategies = STRATEGIES[kind]
+    if name not in strategies:
+        raise ValueError(f'no aggregation of {kind} votes is called "{name}"; there is {", ".join(strategies)}')
 
 
 def same(a: float, b: float) -> bool:

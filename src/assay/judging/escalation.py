@@ -11,7 +11,7 @@ from assay.judging.aggregation import all_errors, cast_index, decide
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.panel_config import Judge
 from assay.judging.rubric import Rubric
-from assay.judging.verdicts import Verdict, Vote, is_abstention
+from assay.judging.verdicts import Vote, is_abstention
 from assay.spec.nearest import listing, nearest
 
 
@@ -47,18 +47,18 @@ def is_doubtful(confidence: float | None, threshold: float) -> bool:
 def check_thresholds(threshold: object, per_criterion: Mapping[str, object] | None = None) -> None:
     """Raise a SpecError unless every threshold is a number from 0 to 1."""
     named = {f'the threshold of "{name}"': value for name, value in (per_criterion or {}).items()}
-    for what, value in {"the threshold": threshold, **named}.items():
+    for subject, value in {"the threshold": threshold, **named}.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-            raise SpecError(f"{what} of an escalation must be a number between 0 and 1, not {value!r}")
+            raise SpecError(f"{subject} of an escalation must be a number between 0 and 1, not {value!r}")
 
 
 def check_names(per_criterion: Iterable[str], rubrics: Iterable[Rubric]) -> None:
     """Raise a SpecError for a threshold of a criterion that no rubric has, with the name that was probably meant."""
-    known = list(dict.fromkeys(name for rubric in rubrics for name in rubric.names))
+    criteria = list(dict.fromkeys(name for rubric in rubrics for name in rubric.names))
     for name in per_criterion:
-        if name not in known:
-            message = f'unknown criterion "{name}" in per_criterion; the criteria are {listing(known)}'
-            raise SpecError(Problem(message=message, suggestion=nearest(name, known)))
+        if name not in criteria:
+            message = f'unknown criterion "{name}" in per_criterion; the criteria are {listing(criteria)}'
+            raise SpecError(Problem(message=message, suggestion=nearest(name, criteria)))
 
 
 def confidence_of(criterion: Criterion, votes: Sequence[Vote], strategy: str | None = None) -> float | None:
@@ -84,19 +84,16 @@ def confidence_of(criterion: Criterion, votes: Sequence[Vote], strategy: str | N
     verdict = decide(criterion, votes, strategy).verdict
     if is_abstention(verdict):
         return None
-    final = _index_of(verdict)
+    # as `cast_index` counts: 1 for MET and 0 for UNMET
+    if isinstance(verdict, CriterionVerdict):
+        final: int | None = int(verdict is CriterionVerdict.MET)
+    else:
+        final = verdict.selected_index
     support = [
         (1.0 if vote.confidence is None else vote.confidence) if cast_index(criterion, vote) == final else 0.0
         for vote in answered
     ]
     return math.fsum(support) / len(support)
-
-
-def _index_of(verdict: Verdict) -> int | None:
-    """The index of a verdict as `cast_index` gives that of a vote."""
-    if isinstance(verdict, CriterionVerdict):
-        return int(verdict is CriterionVerdict.MET)
-    return verdict.selected_index
 
 
 def deciding(votes: Iterable[Vote]) -> list[Vote]:

@@ -19,7 +19,7 @@ class Example:
 
     requirement: str
     text: str
-    said: str
+    label: str
     prompt: str | None = None
     reason: str | None = None
 
@@ -45,7 +45,7 @@ class FewShot:
         for example in dict.fromkeys(examples):
             self._by_requirement.setdefault(example.requirement.strip(), []).append(example)
         for pool in self._by_requirement.values():
-            pool.sort(key=lambda example: self._drawn(example.requirement.strip(), example.text, example.said))
+            pool.sort(key=lambda example: self._drawn(example.requirement.strip(), example.text, example.label))
 
     def shown_with(self, criterion: Criterion, text: str, prompt: str | None = None) -> tuple[Judged, ...]:
         """The examples for one criterion of one submission, which is never among them; a prompt is shown if another."""
@@ -58,7 +58,7 @@ class FewShot:
                 reason=example.reason,
             )
             for example in pool
-            if example.text.strip() != text.strip() and (value := _value(criterion, example.said)) is not None
+            if example.text.strip() != text.strip() and (value := _value(criterion, example.label)) is not None
         ]
         mixed = self._interleaved(criterion, judged if self.balanced else judged[: self.count])
         return tuple(mixed[: self.count])
@@ -67,30 +67,38 @@ class FewShot:
     def identity(self) -> str:
         """A digest of all that decides which examples are shown."""
         texts = [
-            _BETWEEN.join([each.requirement, each.text, each.said, each.prompt or "", *filter(None, [each.reason])])
+            _BETWEEN.join(
+                [
+                    example.requirement,
+                    example.text,
+                    example.label,
+                    example.prompt or "",
+                    *filter(None, [example.reason]),
+                ]
+            )
             for pool in self._by_requirement.values()
-            for each in pool
+            for example in pool
         ]
         return digest(_BETWEEN.join([str(self.count), str(self.balanced), str(self.seed), *map(digest, texts)]))
 
     def _interleaved(self, criterion: Criterion, judged: Sequence[Judged]) -> list[Judged]:
         """One of each answer in turn; which answer begins is drawn, so that none is always left out."""
         groups: dict[CriterionVerdict | int, list[Judged]] = {}
-        for each in judged:
-            groups.setdefault(each.value, []).append(each)
+        for example in judged:
+            groups.setdefault(example.value, []).append(example)
         asked = criterion.requirement.strip()
         answers = sorted(groups, key=lambda value: self._drawn(asked, str(value)))
         rounds = zip_longest(*(groups[value] for value in answers))
-        return [each for one_round in rounds for each in one_round if each is not None]
+        return [example for one_round in rounds for example in one_round if example is not None]
 
     def _drawn(self, *parts: str) -> str:
         return digest(_BETWEEN.join([str(self.seed), *parts]))
 
 
-def _value(criterion: Criterion, said: str) -> CriterionVerdict | int | None:
+def _value(criterion: Criterion, label: str) -> CriterionVerdict | int | None:
     """What a person said in the words of the criterion; None when it has no such words."""
     try:
-        verdict = verdict_in_words(criterion, said)
+        verdict = verdict_in_words(criterion, label)
     except ValueError:
         return None
     return verdict if isinstance(verdict, CriterionVerdict) else verdict.selected_index

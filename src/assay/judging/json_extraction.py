@@ -35,47 +35,47 @@ def objects_in(text: str) -> list[Object]:
     """
     if len(text) > MOST_TEXT:
         raise Unreadable(f"the reply is longer than {MOST_TEXT:,} characters")
-    found: list[Object] = []
+    objects: list[Object] = []
     work = 0
     start = STARTS.search(text)
     while start is not None and work < _MOST_WORK:
         at = start.start()
-        made, end = _json_at(text, at)
-        if made is None:
+        candidate, end = _json_at(text, at)
+        if candidate is None:
             work += _A_FAILURE + end - at
             closing = _closing(text, at)
             work += (closing or at + _MOST_LITERAL) - at
-            made = _literal(text[at:closing]) if closing is not None else None
-            end = closing if made is not None and closing is not None else end
-        if made is not None:
-            found.append(made)
+            candidate = _literal(text[at:closing]) if closing is not None else None
+            end = closing if candidate is not None and closing is not None else end
+        if candidate is not None:
+            objects.append(candidate)
         start = STARTS.search(text, end)
-    return found
+    return objects
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object whose names are its own: one that says two things under one name says nothing."""
-    made: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in pairs:
-        if name in made and made[name] != value:
+        if name in values and values[name] != value:
             raise Unreadable(f'the object has "{name}" twice, with different values')
-        made[name] = value
-    return made
+        values[name] = value
+    return values
 
 
 # models write line breaks into strings as they are
-_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_once)
+_DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_unique_fields)
 
 
 def _json_at(text: str, at: int) -> tuple[Object | None, int]:
     """The object that begins here and its end; None and where to look on, past what was already part of it."""
     try:
-        made, end = _DECODER.raw_decode(text, at)
+        decoded, end = _DECODER.raw_decode(text, at)
     except json.JSONDecodeError as error:
         return None, max(error.pos, at + 1)
     except (ValueError, RecursionError):  # a number of thousands of digits, objects in objects without end
         return None, at + 1
-    return made, end
+    return decoded, end
 
 
 def _closing(text: str, at: int) -> int | None:
@@ -92,7 +92,7 @@ def _literal(text: str) -> Object | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the tokenizer has opinions about what judges write
-            made = ast.literal_eval(text)
+            literal = ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
-    return made if isinstance(made, dict) and all(isinstance(name, str) for name in made) else None
+    return literal if isinstance(literal, dict) and all(isinstance(name, str) for name in literal) else None

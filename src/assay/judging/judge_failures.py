@@ -63,9 +63,9 @@ def failure_notes(counts: Mapping[str, VoteCount]) -> list[str]:
     notes: list[str] = []
     for judge, count in counts.items():
         if count.missing == count.asked > 0:
-            why = count.why if len(count.why) <= _MOST_SHOWN else f"{count.why[:_MOST_SHOWN]}..."
+            reason = count.why if len(count.why) <= _MOST_SHOWN else f"{count.why[:_MOST_SHOWN]}..."
             calls = "the only call" if count.asked == 1 else f"all {count.asked:,} calls"
-            notes.append(f'{calls} to judge "{judge}" failed ({why})')
+            notes.append(f'{calls} to judge "{judge}" failed ({reason})')
         elif count.missing * 2 > count.asked:
             calls = f"{count.missing:,} of {count.asked:,} calls"
             notes.append(f'{calls} to judge "{judge}" failed; its votes are missing')

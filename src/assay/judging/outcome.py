@@ -69,12 +69,17 @@ def outcome_of(
     `keep_abstained` keeps the votes of a panel that abstained, as a score that lacks its number.
     """
     if report.error is not None:
-        lost = [vote for each in report.criteria if each.error is not None for vote in deciding(each.votes)]
+        lost = [
+            vote
+            for criterion_report in report.criteria
+            if criterion_report.error is not None
+            for vote in deciding(criterion_report.votes)
+        ]
         errors = [vote.error_category for vote in lost]
         kind = _KINDS["infrastructure" if "infrastructure" in errors else str(errors[0])]
-        again = any(vote.retryable for vote in lost)
-        return Failure(stage=STAGE, kind=kind, detail=report.error, retryable=again)
-    unsettled = any(vote.retryable for each in report.criteria for vote in deciding(each.votes))
+        retryable = any(vote.retryable for vote in lost)
+        return Failure(stage=STAGE, kind=kind, detail=report.error, retryable=retryable)
+    unsettled = any(vote.retryable for criterion_report in report.criteria for vote in deciding(criterion_report.votes))
     if report.score is None and not keep_abstained:
         detail = report.reason or "there is no score"
         return Failure(stage=STAGE, kind="abstained", detail=detail, retryable=unsettled)
@@ -82,41 +87,55 @@ def outcome_of(
     values: dict[str, ScoreValue] = {name: number for name, number in totals.items() if number is not None}
     metadata: dict[str, Any] = {}
     unsnapped: dict[str, float] = {}
-    for name, each in zip(value_names(rubric), report.criteria, strict=True):
-        number = value_of(each.criterion, each.verdict)
+    for name, criterion_report in zip(value_names(rubric), report.criteria, strict=True):
+        number = value_of(criterion_report.criterion, criterion_report.verdict)
         if number is not None:
             values[name] = number
-        metadata[f"{name}_label"] = each.label
-        before_snapping = value_of(each.criterion, each.verdict, "continuous")
+        metadata[f"{name}_label"] = criterion_report.label
+        before_snapping = value_of(criterion_report.criterion, criterion_report.verdict, "continuous")
         if before_snapping != number and before_snapping is not None:
             unsnapped[name] = before_snapping
     metadata["votes"] = {
-        name: [vote_record(vote) for vote in each.votes]
-        for name, each in zip(value_names(rubric), report.criteria, strict=True)
+        name: [vote_record(vote) for vote in criterion_report.votes]
+        for name, criterion_report in zip(value_names(rubric), report.criteria, strict=True)
     }
-    torn = [name for name, each in zip(value_names(rubric), report.criteria, strict=True) if each.order_sensitive]
-    beside = _beside(report) | ({"order_sensitive": torn} if torn else {})
+    torn = [
+        name
+        for name, criterion_report in zip(value_names(rubric), report.criteria, strict=True)
+        if criterion_report.order_sensitive
+    ]
+    details = _details(report) | ({"order_sensitive": torn} if torn else {})
     if unsnapped:
-        beside["aggregated_values"] = unsnapped
-    tied = [name for name, each in zip(value_names(rubric), report.criteria, strict=True) if each.by_tie]
+        details["aggregated_values"] = unsnapped
+    tied = [
+        name
+        for name, criterion_report in zip(value_names(rubric), report.criteria, strict=True)
+        if criterion_report.by_tie
+    ]
     if tied:
-        beside["decided_by_tie"] = tied
-    beside |= _escalated(report, rubric)
-    return Score(scorer=scorer, values=values, metadata={**metadata, **beside}, unsettled=unsettled)
+        details["decided_by_tie"] = tied
+    details |= _escalated(report, rubric)
+    return Score(scorer=scorer, values=values, metadata={**metadata, **details}, unsettled=unsettled)
 
 
 def _escalated(report: EnsembleEvaluationReport, rubric: Rubric) -> dict[str, Any]:
     """The criteria that went to the stronger panel, and how sure the first judges were of every criterion."""
     named = dict(zip(value_names(rubric), report.criteria, strict=True))
-    if not any(each.escalated or each.confidence is not None for each in named.values()):
+    if not any(
+        criterion_report.escalated or criterion_report.confidence is not None for criterion_report in named.values()
+    ):
         return {}
     return {
-        "escalated": [name for name, each in named.items() if each.escalated],
-        "confidence": {name: each.confidence for name, each in named.items() if each.confidence is not None},
+        "escalated": [name for name, criterion_report in named.items() if criterion_report.escalated],
+        "confidence": {
+            name: criterion_report.confidence
+            for name, criterion_report in named.items()
+            if criterion_report.confidence is not None
+        },
     }
 
 
-def _beside(report: EnsembleEvaluationReport) -> dict[str, Any]:
+def _details(report: EnsembleEvaluationReport) -> dict[str, Any]:
     """What else a reader may want to know of a score."""
     return {
         "judge_scores": dict(report.judge_scores),

@@ -73,7 +73,7 @@ async def grade(
             superseded = [vote.model_copy(update={"superseded": True}) for vote in votes[number]]
             votes[number] = [*superseded, *decisive[number]]
     by_criterion = [votes[number] for number in range(len(rubric))]
-    return report_of(rubric, by_criterion, judges, config, words=config.scoring.length(_whole(submission)))
+    return report_of(rubric, by_criterion, judges, config, words=config.scoring.length(_with_thinking(submission)))
 
 
 async def _votes_on(
@@ -95,6 +95,7 @@ async def _votes_on(
     replies = await asyncio.gather(
         *(_votes_or_rejected(ask, [call for _, call in request], submission, together=together) for request in requests)
     )
+    # by judge and not by request: one judge may have several requests, and all of them meet the same refusal
     rejected = {
         request[0][1].judge.id: reply
         for request, reply in zip(requests, replies, strict=True)
@@ -106,13 +107,14 @@ async def _votes_on(
     for request, reply in zip(requests, replies, strict=True):
         for position, (number, call) in enumerate(request):
             if isinstance(reply, ModelRejected):
+                # retryable: once the key or the name is corrected, a resumed run asks this judge again
                 by_criterion[number].append(error_vote(call, "infrastructure", str(reply), retryable=True))
             else:
                 by_criterion[number].append(reply[position])
     return by_criterion
 
 
-def _whole(submission: Submission) -> ToGradeInput:
+def _with_thinking(submission: Submission) -> ToGradeInput:
     """The submission with what its author thought aloud."""
     if not submission.thinking:
         return submission.text
@@ -157,8 +159,10 @@ def report_of(
     fields = scored(score)
     failed = [name for name, report in zip(rubric.names, reports, strict=True) if report.error is not None]
     error = None
+    # a criterion on which every call failed is an outage: without it the score would be that of another rubric
     if failed and not (config.skip_failed and len(failed) < len(reports)):
-        error = f"no judge could be asked about {', '.join(failed)}: {_first_error(reports)}"
+        first_error = next(report.error for report in reports if report.error is not None)
+        error = f"no judge could be asked about {', '.join(failed)}: {first_error}"
         fields |= {"score": None, "raw_score": None, "llm_raw_score": None, "reason": error}
     elif any(_snapped(report) for report in reports):
         unsnapped = replace(config.scoring, score_value="continuous")
@@ -214,20 +218,16 @@ def _snapped(report: EnsembleCriterionReport) -> bool:
     return verdict is not None and not is_abstention(verdict) and verdict.aggregated_value != verdict.value
 
 
-def _first_error(reports: Sequence[EnsembleCriterionReport]) -> str:
-    return next(report.error for report in reports if report.error is not None)
-
-
 def _judge_scores(
     criteria: Sequence[Criterion], votes: Sequence[Sequence[Vote]], judges: Sequence[Judge], config: PanelConfig
 ) -> dict[str, float | None]:
     """What the score would be with each judge alone."""
     scores: dict[str, float | None] = {}
     for judge in judges:
-        own = [[vote for vote in each if vote.judge_id == judge.id] for each in votes]
+        judge_votes = [[vote for vote in criterion_votes if vote.judge_id == judge.id] for criterion_votes in votes]
         verdicts = [
-            decide(criterion, each, config.strategy(criterion)).verdict
-            for criterion, each in zip(criteria, own, strict=True)
+            decide(criterion, criterion_votes, config.strategy(criterion)).verdict
+            for criterion, criterion_votes in zip(criteria, judge_votes, strict=True)
         ]
         scores[judge.id] = total(criteria, verdicts, config.scoring).score
     return scores

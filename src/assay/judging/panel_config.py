@@ -74,12 +74,12 @@ class PanelConfig:
 
     def strategy(self, criterion: Criterion) -> str:
         """How votes on a criterion are aggregated: its own way, else the panel's for its kind."""
-        usual: dict[CriterionKind, str] = {
+        defaults: dict[CriterionKind, str] = {
             "binary": self.aggregation,
             "ordinal": self.ordinal_aggregation,
             "nominal": self.nominal_aggregation,
         }
-        return criterion.aggregation or usual[criterion.kind]
+        return criterion.aggregation or defaults[criterion.kind]
 
     def seen(self, criterion: Criterion) -> Criterion:
         """The criterion as judges see it: with an option to abstain, unless they must choose."""
@@ -97,9 +97,9 @@ def check_panel(judges: Sequence[Judge]) -> None:
     if not judges:
         raise ValueError("a panel needs at least one judge")
     ids = [judge.id for judge in judges]
-    again = next((name for place, name in enumerate(ids) if name in ids[:place]), None)
-    if again is not None:
-        raise ValueError(f'there are two judges with the id "{again}"; give each an id of its own')
+    repeated = next((name for place, name in enumerate(ids) if name in ids[:place]), None)
+    if repeated is not None:
+        raise ValueError(f'there are two judges with the id "{repeated}"; give each an id of its own')
     for judge in judges:
         if not 0 < judge.weight < float("inf"):
             raise ValueError(f'the weight of judge "{judge.id}" must be a positive number, not {judge.weight}')

@@ -19,7 +19,7 @@ _REASONS = ("reasoning", "explanation")
 class Answers(Protocol[Given]):
     """What a judge may answer, and how it is recognised."""
 
-    def read(self, written: Any) -> Given:
+    def read(self, value: Any) -> Given:
         """The answer that a value stands for; raises Unreadable when it stands for none."""
         ...
 
@@ -29,7 +29,7 @@ class Answers(Protocol[Given]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading(Generic[Value]):
+class ParsedReply(Generic[Value]):
     """A reply that could be read: the value, how the judge wrote it, and what it said beside it."""
 
     value: Value
@@ -38,63 +38,63 @@ class Reading(Generic[Value]):
     confidence: float | None = None
 
 
-def read_reply(text: str, field: str, answers: Answers[Value]) -> Reading[Value]:
+def read_reply(text: str, field: str, answers: Answers[Value]) -> ParsedReply[Value]:
     """The value of `field` in the last object that has it; a reply without objects may be the bare value.
 
     Raises Unreadable, with the problem named, when the reply does not say one thing clearly.
     """
-    said = spoken(text)
-    objects = objects_in(said)
-    holding = [each for each in objects if _name(each, field) is not None]
+    reply = spoken(text)
+    objects = objects_in(reply)
+    holding = [candidate for candidate in objects if _name(candidate, field) is not None]
     if holding:
         return read_object(holding[-1], field, answers)
     if objects:
         raise Unreadable(f'the JSON object has no field "{field}"')
-    return _alone(said, field, answers)
+    return _alone(reply, field, answers)
 
 
 def spoken(text: str) -> str:
     """A reply without what the model thought aloud before it; raises Unreadable when nothing is left."""
-    said = text.rpartition(_THOUGHT)[2].strip()
-    if not said:
+    reply = text.rpartition(_THOUGHT)[2].strip()
+    if not reply:
         raise Unreadable("the reply is empty")
-    return said
+    return reply
 
 
-def read_object(said: Object, field: str, answers: Answers[Value]) -> Reading[Value]:
+def read_object(reply_object: Object, field: str, answers: Answers[Value]) -> ParsedReply[Value]:
     """The value of `field` in an object, with what stands beside it; raises Unreadable."""
-    written = field_of(said, field)
-    if written is None:
+    value = field_of(reply_object, field)
+    if value is None:
         raise Unreadable(f'the field "{field}" is null')
-    confidence = number_of(field_of(said, "confidence"))
-    return Reading(
-        value=answers.read(written),
-        written=plain(written).strip(),
-        reasoning=next(filter(None, (_reasons(field_of(said, name)) for name in _REASONS)), None),
+    confidence = number_of(field_of(reply_object, "confidence"))
+    return ParsedReply(
+        value=answers.read(value),
+        written=plain(value).strip(),
+        reasoning=next(filter(None, (_reasons(field_of(reply_object, name)) for name in _REASONS)), None),
         confidence=confidence if confidence is not None and 0 <= confidence <= 1 else None,
     )
 
 
-def _alone(text: str, field: str, answers: Answers[Value]) -> Reading[Value]:
+def _alone(text: str, field: str, answers: Answers[Value]) -> ParsedReply[Value]:
     """A reply that is the value, or that begins or ends with a line which is the value."""
     if STARTS.search(text):
         raise Unreadable(f'the reply holds no complete JSON object with the field "{field}"')
     lines = [line.strip() for line in _FENCE.sub("", text).splitlines() if line.strip()]
     if len(lines) == 1:
-        written = _without_name(lines[0], field)
-        return Reading(value=answers.read(written), written=written)
+        text_value = _without_name(lines[0], field)
+        return ParsedReply(value=answers.read(text_value), written=text_value)
     for place in (0, -1):
         if not lines:
             break
-        written = _without_name(lines[place], field)
+        text_value = _without_name(lines[place], field)
         try:
-            value = answers.read(written)
+            value = answers.read(text_value)
         except Unreadable:
             continue
         rest = lines[1:] if place == 0 else lines[:-1]
         if answers.named_in("\n".join(rest)) - {value}:
             raise Unreadable("the reply names more than one answer")
-        return Reading(value=value, written=written)
+        return ParsedReply(value=value, written=text_value)
     raise Unreadable(f'the reply holds neither a JSON object with the field "{field}" nor just an answer')
 
 
@@ -103,23 +103,23 @@ def _without_name(line: str, field: str) -> str:
     return re.sub(rf"^[\s*_#>`\"']*{re.escape(field)}[\s*_`\"']*[:=][\s*_`]*", "", line, flags=re.IGNORECASE).strip()
 
 
-def _name(said: Object, field: str) -> str | None:
+def _name(reply_object: Object, field: str) -> str | None:
     """The field as the judge spelt it: exactly, else in any case."""
-    if field in said:
+    if field in reply_object:
         return field
-    return next((name for name in said if name.strip().casefold() == field), None)
+    return next((name for name in reply_object if name.strip().casefold() == field), None)
 
 
-def field_of(said: Object, field: str) -> Any:
+def field_of(reply_object: Object, field: str) -> Any:
     """What an object holds under a name, in any case; None when there is nothing."""
-    name = _name(said, field)
-    return None if name is None else said[name]
+    name = _name(reply_object, field)
+    return None if name is None else reply_object[name]
 
 
-def _reasons(why: Any) -> str | None:
+def _reasons(reasoning: Any) -> str | None:
     """The reasoning as text; a list of reasons is one reason after the other."""
-    if isinstance(why, str):
-        return storable(why.strip())
-    if isinstance(why, list) and all(isinstance(each, str) for each in why):
-        return storable("\n".join(why))
+    if isinstance(reasoning, str):
+        return storable(reasoning.strip())
+    if isinstance(reasoning, list) and all(isinstance(reason, str) for reason in reasoning):
+        return storable("\n".join(reasoning))
     return None

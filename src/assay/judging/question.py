@@ -14,7 +14,7 @@ from assay.judging.answers import Labels, bare, listed, number_of, plain, shown
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.examples import Judged
 from assay.judging.json_extraction import Unreadable
-from assay.judging.parse import Answers, Reading, read_reply
+from assay.judging.parse import Answers, ParsedReply, read_reply
 from assay.judging.prompts import wording
 from assay.judging.shuffle import digest
 from assay.types import Item, Request, Sampling
@@ -50,9 +50,9 @@ class Statuses:
     def __init__(self) -> None:
         self._labels = Labels([verdict.value for verdict in CriterionVerdict])
 
-    def read(self, written: Any) -> CriterionVerdict:
+    def read(self, value: Any) -> CriterionVerdict:
         """The verdict; raises Unreadable for anything else."""
-        text = plain(written)
+        text = plain(value)
         return CriterionVerdict(self._labels.read(re.sub(r"(?i)\bcannot[ -]+assess\b", "CANNOT_ASSESS", text)))
 
     def named_in(self, text: str) -> frozenset[CriterionVerdict]:
@@ -73,9 +73,9 @@ class Lettered:
         self._letters = {letter(place): place for place in range(len(order))}
         self._numbered = all(number_of(label) is None for label in labels)
 
-    def read(self, written: Any) -> int:
+    def read(self, value: Any) -> int:
         """The option's index; raises Unreadable when it is none of them."""
-        text = plain(written).strip()
+        text = plain(value).strip()
         return self._order[self._place(text)]
 
     def _place(self, text: str) -> int:
@@ -94,12 +94,12 @@ class Lettered:
 
     def _otherwise(self, text: str, undecorated: str, problem: Unreadable) -> int:
         """A letter with its label behind it, or a number from 1 where no label is one."""
-        found = _LETTERED.fullmatch(undecorated)
-        place = self._letters.get(found["letter"].upper()) if found else None
+        match = _LETTERED.fullmatch(undecorated)
+        place = self._letters.get(match["letter"].upper()) if match else None
         if (
-            found
+            match
             and place is not None
-            and bare(found["label"] or "").casefold() in ("", bare(self._shown[place]).casefold())
+            and bare(match["label"] or "").casefold() in ("", bare(self._shown[place]).casefold())
         ):
             return place
         number = number_of(text)
@@ -111,7 +111,7 @@ class Lettered:
     def named_in(self, text: str) -> frozenset[int]:
         """The options that a text mentions, by their labels or by letters that are no words."""
         by_label = {self._order[self._shown.index(label)] for label in self._labels.named_in(text)}
-        by_letter = {self._order[self._letters[found]] for found in _ALONE.findall(text) if found in self._letters}
+        by_letter = {self._order[self._letters[mark]] for mark in _ALONE.findall(text) if mark in self._letters}
         return frozenset(by_label | by_letter)
 
 
@@ -151,7 +151,7 @@ class Question:
         )
         return Request(messages=messages, sampling=sampling, schema=self.schema(), purpose="judge")
 
-    def read(self, text: str) -> Reading[Any]:
+    def read(self, text: str) -> ParsedReply[Any]:
         """What a reply says; raises Unreadable."""
         return read_reply(text, self.field, self.answers())
 
@@ -173,8 +173,10 @@ class Question:
     def _shown_examples(self) -> str:
         if not self.examples:
             return ""
-        shown = [_example(number, each, self._answer(each)) for number, each in enumerate(self.examples, start=1)]
-        return wording("rubric_examples", examples="\n\n".join(shown))
+        examples = [
+            _example(number, example, self._answer(example)) for number, example in enumerate(self.examples, start=1)
+        ]
+        return wording("rubric_examples", examples="\n\n".join(examples))
 
     def _answer(self, example: Judged) -> str:
         """What people said, as the judge would have to say it."""
@@ -229,7 +231,7 @@ def letter(place: int) -> str:
 
 @lru_cache(maxsize=1)
 def _statuses() -> Statuses:
-    """The same for every question: making them anew takes as long as reading a reply."""
+    """The statuses of every question, made once: making them takes as long as reading a reply."""
     return Statuses()
 
 
@@ -243,10 +245,10 @@ def _answer_schema(
     field: str, answers: tuple[str, ...], explained: bool, further: tuple[tuple[str, str], ...]
 ) -> Mapping[str, Any]:
     """The explanation comes first, so that it is written before the verdict."""
-    why: dict[str, Any] = {"explanation": {"type": "string"}} if explained else {}
+    fields_before: dict[str, Any] = {"explanation": {"type": "string"}} if explained else {}
     if explained:
-        why |= {name: orjson.loads(schema) for name, schema in further}
-    properties = {**why, field: {"type": "string", "enum": list(answers)}}
+        fields_before |= {name: orjson.loads(schema) for name, schema in further}
+    properties = {**fields_before, field: {"type": "string", "enum": list(answers)}}
     return {
         "type": "object",
         "properties": properties,
@@ -277,8 +279,8 @@ def _example(number: int, example: Judged, answer: str) -> str:
     parts = [f"Example {number}:"]
     if example.prompt is not None:
         parts.append(fenced("EXAMPLE PROMPT", example.prompt))
-    why = [] if example.reason is None else [f"Why:\n{fenced('REASON', example.reason)}"]
-    return "\n".join([*parts, fenced("EXAMPLE", example.text), *why, f"Verdict: {answer}"])
+    reason = [] if example.reason is None else [f"Why:\n{fenced('REASON', example.reason)}"]
+    return "\n".join([*parts, fenced("EXAMPLE", example.text), *reason, f"Verdict: {answer}"])
 
 
 def fenced(name: str, text: str) -> str:

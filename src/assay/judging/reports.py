@@ -193,8 +193,8 @@ def aggregate_token_usage(usages: Sequence[TokenUsage | None]) -> TokenUsage | N
     >>> aggregate_token_usage([None, TokenUsage(1, 2), TokenUsage(3, 4)]).total_tokens
     10
     """
-    there = [usage for usage in usages if usage is not None]
-    return sum(there[1:], there[0]) if there else None
+    reported = [usage for usage in usages if usage is not None]
+    return sum(reported[1:], reported[0]) if reported else None
 
 
 def aggregate_completion_cost(costs: Sequence[float | None]) -> float | None:
@@ -203,8 +203,8 @@ def aggregate_completion_cost(costs: Sequence[float | None]) -> float | None:
     >>> aggregate_completion_cost([0.5, None, 0.25])
     0.75
     """
-    there = [cost for cost in costs if cost is not None]
-    return math.fsum(there) if there else None
+    known_costs = [cost for cost in costs if cost is not None]
+    return math.fsum(known_costs) if known_costs else None
 
 
 def aggregate_evaluation_usage(
@@ -221,8 +221,8 @@ def mean_of(numbers: Sequence[float | None]) -> float | None:
     >>> mean_of([1.0, None, 0.5]), mean_of([None])
     (0.75, None)
     """
-    there = [number for number in numbers if number is not None]
-    return sum(there) / len(there) if there else None
+    defined = [number for number in numbers if number is not None]
+    return sum(defined) / len(defined) if defined else None
 
 
 def scored(score: RubricScore) -> dict[str, Any]:

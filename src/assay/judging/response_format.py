@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from assay.judging.answers import AnyLabel, Labels, Range, listed
-from assay.judging.parse import Answers, Reading, read_reply
+from assay.judging.parse import Answers, ParsedReply, read_reply
 from assay.judging.prompts import wording
 from assay.types import Item
 
@@ -25,14 +25,16 @@ class Form(Generic[Value]):
     schema: Mapping[str, Any]
     answers: Answers[Value]
 
-    def read(self, text: str) -> Reading[Value]:
+    def read(self, text: str) -> ParsedReply[Value]:
         """What a reply says; raises Unreadable."""
         return read_reply(text, self.field, self.answers)
 
     def messages(self, system: str | None, user: str, *, explained: bool) -> tuple[Item, ...]:
         """The question to the judge; the instruction joins the system message unless the prompts explain the form."""
-        told = "\n\n".join(part for part in (system, None if explained else self.instruction) if part)
-        first: tuple[Item, ...] = ({"type": "message", "role": "system", "content": told},) if told else ()
+        system_text = "\n\n".join(part for part in (system, None if explained else self.instruction) if part)
+        first: tuple[Item, ...] = (
+            ({"type": "message", "role": "system", "content": system_text},) if system_text else ()
+        )
         return (*first, {"type": "message", "role": "user", "content": user})
 
     def explained_in(self, *prompts: str | None) -> bool:

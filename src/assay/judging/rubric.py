@@ -134,10 +134,10 @@ class Rubric:
         names: list[str] = []
         for number, criterion in enumerate(self.criteria, start=1):
             name = criterion.name or f"criterion_{number}"
-            again = 2
+            suffix = 2
             while name in names:
-                name = f"{criterion.name or f'criterion_{number}'}_{again}"
-                again += 1
+                name = f"{criterion.name or f'criterion_{number}'}_{suffix}"
+                suffix += 1
             names.append(name)
         return tuple(names)
 

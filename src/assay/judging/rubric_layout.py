@@ -29,7 +29,9 @@ class Elsewhere(Document):
         """A problem with the value at `steps`, by its place or, failing that, by the way to it."""
         place = self.locate(steps)
         if place is None and steps:
-            message = f"{_way(steps)}: {message}"
+            # `criteria[2].weight`: how a program would reach the value
+            way = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+            message = f"{way.removeprefix('.')}: {message}"
         return Problem(message=message, place=place, suggestion=suggestion)
 
 
@@ -49,7 +51,7 @@ class LayoutReader:
         if not isinstance(data, Mapping):
             self._checker.report(f"expected {_LAYOUT}, got {described(data)}", steps)
             return
-        self._known(data, _TOP, steps, "the rubric")
+        self._check_fields(data, _TOP, steps, "the rubric")
         self._guidelines(data, steps)
         inside = [name for name in ("criteria", "sections", "rubric") if name in data]
         if not inside and any(nearest(str(name), _TOP) for name in data if name not in _TOP):
@@ -67,16 +69,16 @@ class LayoutReader:
             self._checker.report(f"{name}: expected a list, got {described(data[name])}", (*steps, name))
 
     def _guidelines(self, data: Mapping[str, Any], steps: Steps) -> None:
-        given = data.get("guidelines")
-        if given is None:
+        guidelines = data.get("guidelines")
+        if guidelines is None:
             return
-        if not isinstance(given, str):
-            self._checker.report(f"guidelines: expected text, got {described(given)}", (*steps, "guidelines"))
+        if not isinstance(guidelines, str):
+            self._checker.report(f"guidelines: expected text, got {described(guidelines)}", (*steps, "guidelines"))
         elif self.guidelines is not None:
             message = "the guidelines stand beside and inside the rubric; say them once"
             self._checker.report(message, (*steps, "guidelines"), key=True)
         else:
-            self.guidelines = str(given)
+            self.guidelines = str(guidelines)
 
     def _entries(self, entries: Sequence[Any], steps: Steps, *, only_sections: bool = False) -> None:
         for place, entry in enumerate(entries):
@@ -87,7 +89,7 @@ class LayoutReader:
                 self._criterion(entry, at)
 
     def _section(self, entry: Mapping[str, Any], steps: Steps) -> None:
-        self._known(entry, ("name", "criteria"), steps, "the section")
+        self._check_fields(entry, ("name", "criteria"), steps, "the section")
         name, criteria = entry.get("name"), entry.get("criteria")
         if name is None:
             name = f"section_{len(self.sections) + 1}"
@@ -117,21 +119,15 @@ class LayoutReader:
             message = f"expected a criterion, such as {{requirement: ...}}, got {described(entry)}"
             self._checker.report(message, steps)
             return
-        made = self._checker.validated(Criterion, dict(entry), steps, "the criterion")
-        if made is not None:
-            self.criteria.append(made)
+        criterion = self._checker.validated(Criterion, dict(entry), steps, "the criterion")
+        if criterion is not None:
+            self.criteria.append(criterion)
 
-    def _known(self, entry: Mapping[str, Any], known: tuple[str, ...], steps: Steps, what: str) -> None:
+    def _check_fields(self, entry: Mapping[str, Any], field_names: tuple[str, ...], steps: Steps, parent: str) -> None:
         for name in entry:
-            if name not in known:
-                message = f'unknown field "{name}" in {what}'
-                self._checker.report(message, (*steps, name), nearest(str(name), known), key=True)
-
-
-def _way(steps: Steps) -> str:
-    """`criteria[2].weight`: how a program would reach a value."""
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-    return text.removeprefix(".")
+            if name not in field_names:
+                message = f'unknown field "{name}" in {parent}'
+                self._checker.report(message, (*steps, name), nearest(str(name), field_names), key=True)
 
 
 def nearest_place(data: Any, steps: Steps) -> Place | None:

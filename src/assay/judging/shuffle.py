@@ -74,8 +74,8 @@ def scale_order(criterion: Criterion, *, seed: int, row: int, judge: str, turns:
     options = range(len(criterion.choices))
     upward = sorted((n for n in options if not criterion.choices[n].na), key=lambda n: (criterion.choices[n].value, n))
     drawn = int(digest(_BETWEEN.join([str(seed), _asked(criterion), judge, str(row // 2)])), 16) % 2
-    shown = upward if (row + drawn + turns) % 2 == 0 else upward[::-1]
-    return (*shown, *(n for n in options if criterion.choices[n].na))
+    scale = upward if (row + drawn + turns) % 2 == 0 else upward[::-1]
+    return (*scale, *(n for n in options if criterion.choices[n].na))
 
 
 def _asked(criterion: Criterion) -> str:

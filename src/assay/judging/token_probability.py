@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-def answer_probability(logprobs: Any, written: str, *, field: str, within: str | None = None) -> float | None:
+def answer_probability(logprobs: Any, answer: str, *, field: str, within: str | None = None) -> float | None:
     """The probability of the tokens of an answer, after all that the model wrote before it.
 
     `logprobs` is what a provider returned: a list of tokens, or an object with that list under `content`. The answer is
@@ -20,13 +20,13 @@ def answer_probability(logprobs: Any, written: str, *, field: str, within: str |
     0.81
     """
     tokens = _tokens(logprobs)
-    if not tokens or not written:
+    if not tokens or not answer:
         return None
     text = "".join(token for token, _ in tokens)
-    start = _position(text, written, field, within)
+    start = _position(text, answer, field, within)
     if start is None:
         return None
-    end = start + len(written)
+    end = start + len(answer)
     total, offset = 0.0, 0
     for token, logprob in tokens:
         if offset < end and offset + len(token) > start:
@@ -35,7 +35,7 @@ def answer_probability(logprobs: Any, written: str, *, field: str, within: str |
     return min(1.0, math.exp(total))
 
 
-def _position(text: str, written: str, field: str, within: str | None) -> int | None:
+def _position(text: str, answer: str, field: str, within: str | None) -> int | None:
     """Where the answer starts: after the name of its field, or where the reply is the bare answer."""
     begin = 0
     if within is not None:
@@ -47,9 +47,9 @@ def _position(text: str, written: str, field: str, within: str | None) -> int | 
         named = text.rfind(f'"{field}"')
     if named >= 0:
         begin = named + len(field) + 2
-    elif within is None and text.strip().strip('"') != written:
+    elif within is None and text.strip().strip('"') != answer:
         return None
-    place = text.find(written, begin)
+    place = text.find(answer, begin)
     return None if place < 0 else place
 
 

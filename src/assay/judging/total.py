@@ -73,8 +73,8 @@ class Scoring:
 
     def __post_init__(self) -> None:
         if self.cannot_assess not in get_args(CannotAssess):
-            known = ", ".join(get_args(CannotAssess))
-            raise ValueError(f'cannot_assess "{self.cannot_assess}" is not known; there is {known}')
+            names = ", ".join(get_args(CannotAssess))
+            raise ValueError(f'cannot_assess "{self.cannot_assess}" is not known; there is {names}')
         if self.score_value not in get_args(ScoreValueRule):
             raise ValueError(f'score_value is "snapped" or "continuous", not "{self.score_value}"')
         for name in ("partial_credit", "min_coverage"):
@@ -144,6 +144,7 @@ def total(
     coverage = _coverage(marks)
     if score is not None and coverage < scoring.min_coverage:
         score, reason = None, f"only {coverage:.0%} of the weights were assessed; at least {scoring.min_coverage:.0%}"
+    # the scores that the submission could have had, if everything that was not assessed were worst or best
     low, high = (_score(_completed(marks, end), scoring)[0] for end in (-1, 1))
     return RubricScore(
         score=scoring.after_length(score, words),
@@ -186,6 +187,7 @@ def _score(marks: Sequence[_Mark], scoring: Scoring) -> tuple[float | None, floa
     if not sums.contributions:
         return None, None, NOTHING
     raw = math.fsum(sums.contributions)
+    # a rubric with merits, none of which was assessed, must not be scored by its faults alone
     declared = any(mark.weight > 0 for mark in marks)
     if declared and not sums.positive:
         return None, raw, NO_POSITIVE
@@ -196,6 +198,7 @@ def _normalized(raw: float, sums: _Sums) -> float:
     gains, faults = math.fsum(sums.positive), math.fsum(sums.others)
     if gains > 0:
         return _share(raw / gains)
+    # a rubric of faults alone has nothing to gain: it starts at 1 and loses
     return _share(1 + raw / faults) if faults > 0 else 0.0
 
 

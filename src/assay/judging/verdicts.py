@@ -156,27 +156,27 @@ def is_abstention(verdict: Verdict) -> bool:
     return verdict.na or verdict.selected_index is None
 
 
-def read_verdict(criterion: Criterion, given: object) -> Verdict:
+def read_verdict(criterion: Criterion, value: object) -> Verdict:
     """A verdict from what a person may write: a verdict, `MET`, or an option's label in any case.
 
     >>> read_verdict(Criterion(requirement="Polite"), "met").value
     'MET'
     """
     if criterion.is_binary:
-        if isinstance(given, str) and not isinstance(given, CriterionVerdict):
-            given = CriterionVerdict.__members__.get(given.strip().upper(), given)
-        if isinstance(given, CriterionVerdict):
-            return given
-        raise ValueError(f"expected MET, UNMET or CANNOT_ASSESS, got {given!r}")
-    if isinstance(given, MultiChoiceVerdict):
-        return _checked(criterion, given)
-    if isinstance(given, CriterionVerdict):
-        if given is CriterionVerdict.CANNOT_ASSESS:
+        if isinstance(value, str) and not isinstance(value, CriterionVerdict):
+            value = CriterionVerdict.__members__.get(value.strip().upper(), value)
+        if isinstance(value, CriterionVerdict):
+            return value
+        raise ValueError(f"expected MET, UNMET or CANNOT_ASSESS, got {value!r}")
+    if isinstance(value, MultiChoiceVerdict):
+        return _checked(criterion, value)
+    if isinstance(value, CriterionVerdict):
+        if value is CriterionVerdict.CANNOT_ASSESS:
             return abstained(criterion)
-        raise ValueError(f"expected the label of an option, got {given.value}")
-    if isinstance(given, str):
-        return chosen(criterion, criterion.find_option_by_label(given))
-    raise ValueError(f"expected the label of an option, got {given!r}")
+        raise ValueError(f"expected the label of an option, got {value.value}")
+    if isinstance(value, str):
+        return chosen(criterion, criterion.find_option_by_label(value))
+    raise ValueError(f"expected the label of an option, got {value!r}")
 
 
 def verdict_in_words(criterion: Criterion, word: str) -> Verdict:
@@ -186,14 +186,14 @@ def verdict_in_words(criterion: Criterion, word: str) -> Verdict:
     return read_verdict(criterion, word)
 
 
-def _checked(criterion: Criterion, given: MultiChoiceVerdict) -> MultiChoiceVerdict:
+def _checked(criterion: Criterion, verdict: MultiChoiceVerdict) -> MultiChoiceVerdict:
     """A verdict whose option is there; one that names its option only by the label gets its place."""
-    if given.na:
-        return given
-    if given.selected_index is None:
-        if given.selected_label is None:
-            return given
-        return chosen(criterion, criterion.find_option_by_label(given.selected_label))
-    if not 0 <= given.selected_index < len(criterion.choices):
-        raise ValueError(f"there is no option {given.selected_index}; the criterion has {len(criterion.choices)}")
-    return given
+    if verdict.na:
+        return verdict
+    if verdict.selected_index is None:
+        if verdict.selected_label is None:
+            return verdict
+        return chosen(criterion, criterion.find_option_by_label(verdict.selected_label))
+    if not 0 <= verdict.selected_index < len(criterion.choices):
+        raise ValueError(f"there is no option {verdict.selected_index}; the criterion has {len(criterion.choices)}")
+    return verdict

@@ -11,7 +11,7 @@ from assay.judging.ask import Verdict, ask_judge
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.examples import Judged
 from assay.judging.panel_config import Judge, PanelConfig
-from assay.judging.parse import Reading
+from assay.judging.parse import ParsedReply
 from assay.judging.question import Question, Submission, Wishes
 from assay.judging.shuffle import OrderKey, shown_orders
 from assay.judging.token_probability import answer_probability
@@ -111,6 +111,7 @@ async def _votes_on_all(ask: Ask, calls: Sequence[JudgeCall], submission: Submis
     verdict = await _verdict(ask, request, calls[0], whole.read, whole.schema(explained=False))
     votes: list[Vote] = []
     for position, call in enumerate(calls):
+        # an answer that could be read is a vote, even where the reply as a whole was given up
         answer = whole.read_so_far.get(position)
         if answer is not None:
             thought = probability = None
@@ -130,7 +131,7 @@ async def _verdict(
     ask: Ask,
     request: Request,
     call: JudgeCall,
-    read: Callable[[str], Reading[Any]],
+    read: Callable[[str], ParsedReply[Any]],
     short: Mapping[str, Any],
 ) -> Verdict[Any] | _Trouble:
     """What a judge answers; a key or a name that is wrong comes as ModelRejected."""
@@ -141,10 +142,11 @@ async def _verdict(
         verdict = await ask_judge(ask, request, model=judge.model, read=read, short=short)
     except CallError as error:
         # a Python function that raised may well do better next time
-        again = error.failure.retryable or error.failure.kind == "code"
-        return _Trouble("infrastructure", error.failure.detail, retryable=again)
+        retryable = error.failure.retryable or error.failure.kind == "code"
+        return _Trouble("infrastructure", error.failure.detail, retryable=retryable)
     except ModelRejected as error:
-        if _refuses_everything(error):
+        # a wrong key or name is the user's to correct; an outage is this judge's own trouble
+        if isinstance(error.__cause__, CallError) and error.__cause__.status in REJECTED:
             raise
         return _Trouble("infrastructure", str(error), retryable=True)
     if isinstance(verdict, Failure):
@@ -177,11 +179,6 @@ def vote_of(call: JudgeCall, value: Any, reason: str, thought: str | None, *, co
         ),
         **common,
     )
-
-
-def _refuses_everything(error: ModelRejected) -> bool:
-    """A key or a name that is wrong is the user's to mend; an outage is the judge's own trouble."""
-    return isinstance(error.__cause__, CallError) and error.__cause__.status in REJECTED
 
 
 def error_vote(call: JudgeCall, category: VoteError, detail: str, *, retryable: bool = False) -> Vote:

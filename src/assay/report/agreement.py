@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from assay.report.values import interval, remark
-from assay.results.agreement import PANEL, AgainstTruth, Between, CriterionAgreement, MetricsResult, Values
+from assay.results.agreement import PANEL, AgainstTruth, AgreementResult, Between, CriterionAgreement, Values
 from assay.results.document import value_document
-from assay.stats.human_ceiling import HumanCeiling
 from assay.text import clean, counted
 
 if TYPE_CHECKING:
@@ -42,10 +41,10 @@ _BETWEEN_ROWS = {
 }
 
 
-def agreement_document(result: MetricsResult) -> dict[str, Any]:
+def agreement_document(result: AgreementResult) -> dict[str, Any]:
     """The numbers as `assay agreement --json` prints them."""
     return {
-        "criteria": {each.name: _criterion(each) for each in result.criteria},
+        "criteria": {criterion.name: _criterion(criterion) for criterion in result.criteria},
         "overall": {judge: _values(values) for judge, values in result.overall.items()},
         "criteria_defined": {judge: dict(counts) for judge, counts in result.defined.items()},
         "between_judges": _values(result.between),
@@ -63,30 +62,33 @@ def _values(values: Values) -> dict[str, Any]:
     return {name: value_document(value) for name, value in values.items()}
 
 
-def _criterion(each: CriterionAgreement) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        "kind": each.kind,
-        "labels": list(each.labels),
-        "n_items": each.n_items,
-        "n_without_truth": each.n_without_truth,
-        "judges": {name: _against(judge) for name, judge in each.judges.items()},
+def _criterion(criterion: CriterionAgreement) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "kind": criterion.kind,
+        "labels": list(criterion.labels),
+        "n_items": criterion.n_items,
+        "n_without_truth": criterion.n_without_truth,
+        "judges": {name: _against(judge) for name, judge in criterion.judges.items()},
     }
-    for name, between in (("between_judges", each.between), ("between_people", each.people)):
+    for name, between in (("between_judges", criterion.between), ("between_people", criterion.people)):
         if between is not None:
-            made[name] = _between(between)
-    if each.ceilings:
-        made["human_ceiling"] = {name: _ceiling(ceiling) for name, ceiling in each.ceilings.items()}
-    if each.noise:
-        made["repeats"] = {
+            document[name] = _between(between)
+    if criterion.ceilings:
+        document["human_ceiling"] = {
+            name: {part: value_document(getattr(ceiling, part)) for part in ("ceiling", "judge", "matched")}
+            for name, ceiling in criterion.ceilings.items()
+        }
+    if criterion.noise:
+        document["repeats"] = {
             name: {
                 "noise_floor": value_document(noise.floor),
                 "difference_by_luck": value_document(noise.difference),
             }
-            for name, noise in each.noise.items()
+            for name, noise in criterion.noise.items()
         }
-    if each.given_to_all is not None:
-        made["given_to_all"] = each.given_to_all
-    return made
+    if criterion.given_to_all is not None:
+        document["given_to_all"] = criterion.given_to_all
+    return document
 
 
 def _against(judge: AgainstTruth) -> dict[str, Any]:
@@ -103,25 +105,21 @@ def _against(judge: AgainstTruth) -> dict[str, Any]:
 
 
 def _between(between: Between) -> dict[str, Any]:
-    pairs = [{"first": one, "second": other, **_values(found)} for (one, other), found in between.pairs.items()]
-    made: dict[str, Any] = {"raters": list(between.raters), "values": _values(between.values), "pairs": pairs}
+    pairs = [{"first": one, "second": other, **_values(values)} for (one, other), values in between.pairs.items()]
+    document: dict[str, Any] = {"raters": list(between.raters), "values": _values(between.values), "pairs": pairs}
     if between.without:
-        made["without"] = {name: _values(found) for name, found in between.without.items()}
-    return made
+        document["without"] = {name: _values(values) for name, values in between.without.items()}
+    return document
 
 
-def _ceiling(found: HumanCeiling) -> dict[str, Any]:
-    return {name: value_document(getattr(found, name)) for name in ("ceiling", "judge", "matched")}
-
-
-def agreement_table(result: MetricsResult) -> RenderableType:
+def agreement_table(result: AgreementResult) -> RenderableType:
     """The numbers that matter most, for people."""
     from rich.console import Group
     from rich.text import Text
 
     parts: list[RenderableType] = []
-    for each in result.criteria:
-        parts += _criterion_parts(each)
+    for criterion in result.criteria:
+        parts += _criterion_parts(criterion)
     several = len(result.criteria) > 1 and (result.between or result.overall or result.redundant)
     if several or result.scores or result.totals:
         parts += _overall_parts(result)
@@ -129,26 +127,28 @@ def agreement_table(result: MetricsResult) -> RenderableType:
     return Group(*parts)
 
 
-def _criterion_parts(each: CriterionAgreement) -> Iterator[RenderableType]:
+def _criterion_parts(criterion: CriterionAgreement) -> Iterator[RenderableType]:
     from rich.text import Text
 
-    without = f", {each.n_without_truth:,} without a truth" if each.n_without_truth and each.judges else ""
-    said = f"  {each.kind}, {len(each.labels)} options, {each.n_items:,} items{without}"
-    yield Text.assemble((clean(each.name, width=40), "bold cyan"), (said, "dim"))
+    without = (
+        f", {criterion.n_without_truth:,} without a truth" if criterion.n_without_truth and criterion.judges else ""
+    )
+    subtitle = f"  {criterion.kind}, {len(criterion.labels)} options, {criterion.n_items:,} items{without}"
+    yield Text.assemble((clean(criterion.name, width=40), "bold cyan"), (subtitle, "dim"))
     table, notes = _new_table(), _Notes()
-    for title, between in (("between judges", each.between), ("between people", each.people)):
+    for title, between in (("between judges", criterion.between), ("between people", criterion.people)):
         if between is not None:
-            _add_between(table, title, between, each.kind, notes)
-    for name, judge in _told_apart(each.judges).items():
-        _add(table, _titled("truth", name), judge.values, notes, _TRUTH_ROWS[each.kind])
+            _add_between(table, title, between, criterion.kind, notes)
+    for name, judge in _distinct_judges(criterion.judges).items():
+        _add(table, _titled("truth", name), judge.values, notes, _TRUTH_ROWS[criterion.kind])
         _add_counts(table, judge, notes)
-    for name, found in _told_apart(each.ceilings).items():
-        rows = {"people with the others": found.ceiling, "this judge with the same": found.judge}
-        _add(table, _titled("people", name), {**rows, "share of people matched": found.matched}, notes)
-    if each.noise:
-        _add(table, "noise floor of repeats", {name: noise.floor for name, noise in each.noise.items()}, notes)
-    if each.given_to_all is not None:
-        label = clean(each.given_to_all, width=40)
+    for name, ceiling in _distinct_judges(criterion.ceilings).items():
+        rows = {"people with the others": ceiling.ceiling, "this judge with the same": ceiling.judge}
+        _add(table, _titled("people", name), {**rows, "share of people matched": ceiling.matched}, notes)
+    if criterion.noise:
+        _add(table, "noise floor of repeats", {name: noise.floor for name, noise in criterion.noise.items()}, notes)
+    if criterion.given_to_all is not None:
+        label = clean(criterion.given_to_all, width=40)
         yield Text(f"every item got {label}: this criterion tells none apart (--json has its numbers)", style="yellow")
     elif table.row_count:
         yield _trimmed(table)
@@ -156,18 +156,18 @@ def _criterion_parts(each: CriterionAgreement) -> Iterator[RenderableType]:
     yield Text("")
 
 
-def _overall_parts(result: MetricsResult) -> Iterator[RenderableType]:
+def _overall_parts(result: AgreementResult) -> Iterator[RenderableType]:
     from rich.text import Text
 
     yield Text("all criteria", style="bold cyan")
     table, notes = _new_table(), _Notes()
     if result.between:
         _add(table, "between judges, mean", result.between, notes)
-    for name, values in _told_apart(result.overall).items():
+    for name, values in _distinct_judges(result.overall).items():
         counts = result.defined.get(name, {})
-        shown = {f"{key} ({counts[key]} criteria)" if key in counts else key: value for key, value in values.items()}
-        _add(table, _titled("truth", name), shown, notes)
-    for name, values in _told_apart(result.scores).items():
+        labelled = {f"{key} ({counts[key]} criteria)" if key in counts else key: value for key, value in values.items()}
+        _add(table, _titled("truth", name), labelled, notes)
+    for name, values in _distinct_judges(result.scores).items():
         _add(table, _titled("score", name), values, notes)
     if result.totals:
         _add(table, "scores of the judges", result.totals, notes)
@@ -178,9 +178,9 @@ def _overall_parts(result: MetricsResult) -> Iterator[RenderableType]:
     yield from _below(notes)
 
 
-def _told_apart(by_judge: Mapping[str, Any]) -> dict[str, Any]:
+def _distinct_judges(by_judge: Mapping[str, Any]) -> dict[str, Any]:
     """The panel and its judges; a panel of one says what its judge says."""
-    return {name: each for name, each in by_judge.items() if name != PANEL or len(by_judge) != 2}
+    return {name: entry for name, entry in by_judge.items() if name != PANEL or len(by_judge) != 2}
 
 
 @dataclass(slots=True)
@@ -201,10 +201,10 @@ def _below(notes: _Notes) -> Iterator[RenderableType]:
     yield from (Text(f"({number}) {clean(note)}", style="dim") for note, number in notes.remarks.items())
 
 
-def _titled(what: str, name: str) -> str:
+def _titled(subject: str, name: str) -> str:
     """A heading that fits; of a long name the end is kept, which tells models apart."""
-    most = NAME_WIDTH - len(what) - 3
-    return f"{what} · {name if len(name) <= most else '…' + name[1 - most :]}"
+    most = NAME_WIDTH - len(subject) - 3
+    return f"{subject} · {name if len(name) <= most else '…' + name[1 - most :]}"
 
 
 def _new_table() -> Table:
@@ -230,9 +230,9 @@ def _add_between(table: Table, title: str, between: Between, kind: str, notes: _
     longest = sum(sorted(map(len, between.raters))[-2:])
     numbers = {name: str(number) for number, name in enumerate(between.raters, start=1)}
     called = numbers if longest > NAME_WIDTH - 5 else {name: name for name in between.raters}
-    shown = list(between.pairs.items())[:PAIRS_SHOWN]
+    pairs = list(between.pairs.items())[:PAIRS_SHOWN]
     for name in ("kappa", "kappa_quadratic") if kind == "ordinal" else ("kappa",):
-        rows = {f"{called[one]} · {called[other]}": values[name] for (one, other), values in shown}
+        rows = {f"{called[one]} · {called[other]}": values[name] for (one, other), values in pairs}
         _add(table, f"{name} of two", rows, notes)
     if between.without:
         measured = next(name for name in next(iter(between.without.values())) if name != "agreement")

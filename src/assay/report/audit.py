@@ -61,26 +61,26 @@ def audit_document(result: AuditResult) -> dict[str, Any]:
 
 
 def _document(name: ProbeName, probe: Probe) -> dict[str, Any]:
-    made: dict[str, Any] = {"meaning": MEANINGS[name], "left_out": probe.left_out}
+    document: dict[str, Any] = {"meaning": MEANINGS[name], "left_out": probe.left_out}
     if probe.note is not None:
-        made["note"] = probe.note
+        document["note"] = probe.note
     if probe.noise is not None:
-        made["noise_floor"] = value_document(probe.noise.floor)
-        made["difference_by_luck"] = value_document(probe.noise.difference)
+        document["noise_floor"] = value_document(probe.noise.floor)
+        document["difference_by_luck"] = value_document(probe.noise.difference)
     if probe.finding is None:
-        return {"verdict": None, **made}
-    found = probe.finding
+        return {"verdict": None, **document}
+    finding = probe.finding
     return {
-        "verdict": found.verdict,
-        "effect": value_document(found.effect),
-        "threshold": found.threshold,
-        "n_to_decide": found.n_to_decide,
-        **made,
+        "verdict": finding.verdict,
+        "effect": value_document(finding.effect),
+        "threshold": finding.threshold,
+        "n_to_decide": finding.n_to_decide,
+        **document,
     }
 
 
 def audit_table(result: AuditResult) -> RenderableType:
-    """The findings for people: a table a judge."""
+    """The findings for people: one table per judge."""
     from rich.console import Group
     from rich.text import Text
 
@@ -89,8 +89,8 @@ def audit_table(result: AuditResult) -> RenderableType:
     ]
     for judge, probes in result.judges.items():
         parts += _judge_parts(judge, probes)
-    shown = dict.fromkeys(name for probes in result.judges.values() for name in probes)
-    parts += [Text(""), *(Text(f"{name}: {MEANINGS[name]}", style="dim") for name in shown)]
+    probe_names = dict.fromkeys(name for probes in result.judges.values() for name in probes)
+    parts += [Text(""), *(Text(f"{name}: {MEANINGS[name]}", style="dim") for name in probe_names)]
     parts += [Text(f"note: {clean(note)}", style="yellow") for note in result.notes]
     return Group(*parts)
 
@@ -111,15 +111,15 @@ def _judge_parts(judge: str, probes: Mapping[ProbeName, Probe]) -> Iterator[Rend
     table.add_column("verdict", overflow="fold")
     remarks: dict[str, None] = {}
     for name, probe in probes.items():
-        found = probe.finding
-        if found is None:
+        finding = probe.finding
+        if finding is None:
             table.add_row(name, Text("—"), "", "", "", Text("not made", style="dim"))
         else:
-            effect = found.effect
+            effect = finding.effect
             number = "undefined" if effect.value is None else f"{effect.value:{'' if name == 'noise' else '+'}.3f}"
-            allowed = f"{found.threshold:.3f}" if name == "noise" else f"±{found.threshold:.3f}"
+            allowed = f"{finding.threshold:.3f}" if name == "noise" else f"±{finding.threshold:.3f}"
             bounds = "" if effect.value is None else interval(effect.interval)
-            table.add_row(name, Text(number), Text(bounds), f"{effect.n:,}", Text(allowed), _verdict(found))
+            table.add_row(name, Text(number), Text(bounds), f"{effect.n:,}", Text(allowed), _verdict(finding))
             remarks |= {f"{name}: {note}": None for note in (remark(effect),) if note}
         if probe.note is not None:
             remarks[f"{name}: {probe.note}"] = None
@@ -129,11 +129,11 @@ def _judge_parts(judge: str, probes: Mapping[ProbeName, Probe]) -> Iterator[Rend
     yield from (Text(clean(note), style="dim") for note in remarks)
 
 
-def _verdict(found: Finding) -> RenderableType:
+def _verdict(finding: Finding) -> RenderableType:
     from rich.text import Text
 
-    style = _STYLES[found.verdict]
-    if found.verdict != "INCONCLUSIVE" or found.effect.value is None:
-        return Text(found.verdict, style=style)
-    needs = "on the threshold" if found.n_to_decide is None else f"about {found.n_to_decide:,} texts would tell"
-    return Text.assemble((found.verdict, style), (f"\n{needs}", "dim"))
+    style = _STYLES[finding.verdict]
+    if finding.verdict != "INCONCLUSIVE" or finding.effect.value is None:
+        return Text(finding.verdict, style=style)
+    needs = "on the threshold" if finding.n_to_decide is None else f"about {finding.n_to_decide:,} texts would tell"
+    return Text.assemble((finding.verdict, style), (f"\n{needs}", "dim"))

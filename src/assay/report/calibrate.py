@@ -20,21 +20,21 @@ from assay.types import MetricValue
 
 def calibration_document(calibration: Calibration) -> dict[str, Any]:
     """The object that `assay calibrate --json` prints for one mean."""
-    found = calibration.found
+    calibrated = calibration.found
     return {
         "run": calibration.run,
         "metric": calibration.address,
         "criterion": calibration.criterion,
-        "n_labelled": found.n_labelled,
-        "n_unlabelled": found.n_unlabelled,
-        "lambda": found.trust,
-        "estimate": value_document(found.estimate),
-        "judge": value_document(found.judge),
-        "labels_only": value_document(found.labels_only),
-        "rogan_gladen": _document(found.rogan_gladen),
-        "sensitivity": _document(found.sensitivity),
-        "specificity": _document(found.specificity),
-        "labels_to_halve": found.labels_to_halve,
+        "n_labelled": calibrated.n_labelled,
+        "n_unlabelled": calibrated.n_unlabelled,
+        "lambda": calibrated.trust,
+        "estimate": value_document(calibrated.estimate),
+        "judge": value_document(calibrated.judge),
+        "labels_only": value_document(calibrated.labels_only),
+        "rogan_gladen": _document(calibrated.rogan_gladen),
+        "sensitivity": _document(calibrated.sensitivity),
+        "specificity": _document(calibrated.specificity),
+        "labels_to_halve": calibrated.labels_to_halve,
         "origin_p": calibration.origin_p,
         "warnings": list(calibration.warnings),
     }
@@ -46,60 +46,62 @@ def _document(value: MetricValue | None) -> dict[str, Any] | None:
 
 def calibration_table(every: tuple[Calibration, ...]) -> RenderableType:
     """What the judge says, what people say, and what both say together."""
-    return Group(*(part for each in every for part in _one(each)))
+    return Group(*(part for calibration in every for part in _calibration_parts(calibration)))
 
 
-def _one(each: Calibration) -> Iterator[RenderableType]:
-    found = each.found
-    title = clean(each.address) + (f" · {clean(each.criterion)}" if each.criterion else "")
-    total = found.n_labelled + found.n_unlabelled
-    counted = f"  run {each.run}, {found.n_labelled:,} of {total:,} samples labelled"
+def _calibration_parts(calibration: Calibration) -> Iterator[RenderableType]:
+    calibrated = calibration.found
+    title = clean(calibration.address) + (f" · {clean(calibration.criterion)}" if calibration.criterion else "")
+    total = calibrated.n_labelled + calibrated.n_unlabelled
+    counted = f"  run {calibration.run}, {calibrated.n_labelled:,} of {total:,} samples labelled"
     yield Text.assemble((title, "bold cyan"), (counted, "dim"))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("")
     table.add_column("value", justify="right")
-    table.add_column(_level(found))
+    level = calibrated.judge.interval.level if calibrated.judge.interval is not None else 0.95
+    table.add_column(f"{level:.0%} interval".replace("%", " %"))
     table.add_column("n", justify="right")
     table.add_column("method", style="dim", overflow="fold")
     rows = {
-        "judge alone": found.judge,
-        "labels alone": found.labels_only,
-        "judge corrected": found.estimate,
-        "Rogan-Gladen": found.rogan_gladen,
-        "sensitivity": found.sensitivity,
-        "specificity": found.specificity,
+        "judge alone": calibrated.judge,
+        "labels alone": calibrated.labels_only,
+        "judge corrected": calibrated.estimate,
+        "Rogan-Gladen": calibrated.rogan_gladen,
+        "sensitivity": calibrated.sensitivity,
+        "specificity": calibrated.specificity,
     }
     for name, value in rows.items():
         if value is not None:
-            _row(table, name, value, bold=value is found.estimate)
+            _row(table, name, value, bold=value is calibrated.estimate)
     yield Trimmed(table)
-    if found.estimate.value is not None:
-        yield Text(f"The corrected number trusts the judge to {found.trust:.2f} (0 not at all, 1 fully).", style="dim")
-    yield Text(_more_labels(found), style="dim")
-    yield from (Text(f"warning: {clean(warning)}", style="yellow") for warning in each.warnings)
-
-
-def _level(found: Calibrated) -> str:
-    level = found.judge.interval.level if found.judge.interval is not None else 0.95
-    return f"{level:.0%} interval".replace("%", " %")
+    if calibrated.estimate.value is not None:
+        yield Text(
+            f"The corrected number trusts the judge to {calibrated.trust:.2f} (0 not at all, 1 fully).", style="dim"
+        )
+    yield Text(_more_labels(calibrated), style="dim")
+    yield from (Text(f"warning: {clean(warning)}", style="yellow") for warning in calibration.warnings)
 
 
 def _row(table: Table, name: str, value: MetricValue, *, bold: bool) -> None:
     method = value.interval.method if value.interval is not None and value.value is not None else ""
-    said = "; ".join(part for part in (method, clean(remark(value))) if part and part != "none")
+    remarks = "; ".join(part for part in (method, clean(remark(value))) if part and part != "none")
     style = "yellow" if value.value is None else "bold" if bold else ""
     bounds = "" if value.value is None else interval(value.interval)
     table.add_row(
-        Text(name, style="bold" if bold else ""), Text(number(value.value), style=style), bounds, f"{value.n:,}", said
+        Text(name, style="bold" if bold else ""),
+        Text(number(value.value), style=style),
+        bounds,
+        f"{value.n:,}",
+        remarks,
     )
 
 
-def _more_labels(found: Calibrated) -> str:
-    if found.estimate.value is None:
+def _more_labels(calibrated: Calibrated) -> str:
+    if calibrated.estimate.value is None:
         return "There are too few labels to say anything."
-    if found.labels_to_halve is None:
+    if calibrated.labels_to_halve is None:
         return "More labels alone cannot halve this interval: let the judge read more samples, too."
-    wanted = f"An interval half as wide needs about {found.labels_to_halve:,} labels"
-    if found.labels_to_halve > found.n_labelled + found.n_unlabelled:
-        return f"{wanted}: more than there are samples."
-    return f"{wanted}, {found.labels_to_halve - found.n_labelled:,} more."
+    sentence = f"An interval half as wide needs about {calibrated.labels_to_halve:,} labels"
+    if calibrated.labels_to_halve > calibrated.n_labelled + calibrated.n_unlabelled:
+        return f"{sentence}: more than there are samples."
+    return f"{sentence}, {calibrated.labels_to_halve - calibrated.n_labelled:,} more."

@@ -35,42 +35,42 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         "all_pairs": comparison.all_pairs,
         "family": len(comparison.compared),
         "worse": comparison.is_worse,
-        "matching": [_matching(each) for each in comparison.matching],
-        "comparisons": [_compared(each, comparison) for each in comparison.compared],
+        "matching": [_matching(matching) for matching in comparison.matching],
+        "comparisons": [_compared(compared, comparison) for compared in comparison.compared],
         "notes": list(comparison.notes),
     }
 
 
-def _matching(found: Matching) -> dict[str, Any]:
+def _matching(matching: Matching) -> dict[str, Any]:
     return {
-        "name": found.letter,
-        "against": found.against,
-        "n_common": found.n_common,
-        "only_in_baseline": list(found.only_before),
-        f"only_in_{found.letter}": list(found.only_after),
-        "other_content": list(found.other_content),
+        "name": matching.letter,
+        "against": matching.against,
+        "n_common": matching.n_common,
+        "only_in_baseline": list(matching.only_before),
+        f"only_in_{matching.letter}": list(matching.only_after),
+        "other_content": list(matching.other_content),
     }
 
 
-def _compared(each: Compared, whole: Comparison) -> dict[str, Any]:
+def _compared(compared: Compared, whole: Comparison) -> dict[str, Any]:
     document = {
-        "name": each.letter,
-        "run": next(run.run for run in whole.runs if run.letter == each.letter),
-        "against": each.against,
-        "metric": each.address,
-        "verdict": each.verdict,
-        "words": words(each, whole),
-        "before": value_document(each.before),
-        "after": value_document(each.after),
-        **_paired(each.found, each.p_adjusted),
-        **_equivalence(each, whole),
-        "n_changed": each.n_changed,
-        "n_to_decide": each.n_to_decide,
-        "failed": {each.against: each.failed_before, each.letter: each.failed_after},
-        "counts": {each.against: _counts(each.counts_before), each.letter: _counts(each.counts_after)},
-        "flips": [{"sample_id": f.sample_id, "before": f.before, "after": f.after} for f in each.flips],
+        "name": compared.letter,
+        "run": next(run.run for run in whole.runs if run.letter == compared.letter),
+        "against": compared.against,
+        "metric": compared.address,
+        "verdict": compared.verdict,
+        "words": words(compared, whole),
+        "before": value_document(compared.before),
+        "after": value_document(compared.after),
+        **_paired(compared.found, compared.p_adjusted),
+        **_equivalence(compared, whole),
+        "n_changed": compared.n_changed,
+        "n_to_decide": compared.n_to_decide,
+        "failed": {compared.against: compared.failed_before, compared.letter: compared.failed_after},
+        "counts": {compared.against: _counts(compared.counts_before), compared.letter: _counts(compared.counts_after)},
+        "flips": [{"sample_id": f.sample_id, "before": f.before, "after": f.after} for f in compared.flips],
     }
-    for name, parts in (("groups", each.groups), ("criteria", each.criteria)):
+    for name, parts in (("groups", compared.groups), ("criteria", compared.criteria)):
         if parts:
             document[name] = {part.name: _paired(part.found, part.p_adjusted) for part in parts}
     return document
@@ -80,78 +80,75 @@ def _counts(counts: SampleCounts) -> dict[str, Any]:
     return {"n": counts.n, "failed": counts.failed, "excluded": counts.excluded, "invalid": counts.invalid}
 
 
-def _paired(found: Paired, adjusted: float | None) -> dict[str, Any]:
+def _paired(paired: Paired, adjusted: float | None) -> dict[str, Any]:
     return {
-        "difference": {**value_document(found.difference), "unadjusted": True},
-        "p": found.p,
+        "difference": {**value_document(paired.difference), "unadjusted": True},
+        "p": paired.p,
         "p_adjusted": adjusted,
-        "test": found.test,
-        "n": found.n,
-        "wins": found.wins,
-        "ties": found.ties,
-        "losses": found.losses,
+        "test": paired.test,
+        "n": paired.n,
+        "wins": paired.wins,
+        "ties": paired.ties,
+        "losses": paired.losses,
     }
 
 
-def _equivalence(each: Compared, whole: Comparison) -> dict[str, Any]:
+def _equivalence(compared: Compared, whole: Comparison) -> dict[str, Any]:
     """The interval that a margin is held against, and whether there is a difference whatever the margin."""
-    narrow = each.found.narrow
+    narrow = compared.found.narrow
     if whole.margin is None or narrow is None:
         return {}
-    return {"equivalence": {"low": narrow.low, "high": narrow.high, "level": narrow.level}, "apart": each.apart}
+    return {"equivalence": {"low": narrow.low, "high": narrow.high, "level": narrow.level}, "apart": compared.apart}
 
 
-def words(each: Compared, whole: Comparison) -> str:
+def words(compared: Compared, whole: Comparison) -> str:
     """The verdict as a sentence: who is better, by how much, how surely, on how many samples."""
-    found, value = each.found, each.found.difference.value
+    paired, value = compared.found, compared.found.difference.value
     if value is None:
-        return f"nothing can be said of {each.letter}: {found.difference.reason}"
-    interval, points = found.difference.interval, each.in_points
+        return f"nothing can be said of {compared.letter}: {paired.difference.reason}"
+    interval, points = paired.difference.interval, compared.in_points
     digits = digits_of(interval)
     size = f"{amount(abs(value), points, digits=digits)} {bracket(_turned(interval, value), points, digits=digits)}"
-    apart = f"{amount(value, points, sign=True, digits=digits)} {bracket(interval, points, digits=digits)}"
-    plain = f"{each.letter} - {each.against} is {apart}"
-    within = _within(each, whole)
-    than = f" than {each.against}" if whole.all_pairs else ""
+    difference = f"{amount(value, points, sign=True, digits=digits)} {bracket(interval, points, digits=digits)}"
+    plain = f"{compared.letter} - {compared.against} is {difference}"
+    within = _within(compared, whole)
+    than = f" than {compared.against}" if whole.all_pairs else ""
+    # a difference may be too small to matter and clear all the same
+    clear = f", yet {compared.letter} is clearly {compared.apart}" if compared.apart in ("better", "worse") else ""
     heads = {
-        "better": f"{each.letter} is better{than} by {size}",
-        "worse": f"{each.letter} is worse{than} by {size}",
-        "equivalent": f"{each.against} and {each.letter} are {within}{_yet(each)}: {plain}",
-        "undecided": f"undecided whether {each.against} and {each.letter} are {within}: {plain}",
-        "no clear difference": f"no clear difference: {_guarded(each)}{plain}",
+        "better": f"{compared.letter} is better{than} by {size}",
+        "worse": f"{compared.letter} is worse{than} by {size}",
+        "equivalent": f"{compared.against} and {compared.letter} are {within}{clear}: {plain}",
+        "undecided": f"undecided whether {compared.against} and {compared.letter} are {within}: {plain}",
+        "no clear difference": f"no clear difference: {_guarded(compared)}{plain}",
     }
-    text = f"{heads[each.verdict]}, {chance(found.p)}"
+    text = f"{heads[compared.verdict]}, {chance(paired.p)}"
     if len(whole.compared) > 1:
-        text += f" ({chance(each.p_adjusted)} for {len(whole.compared)} comparisons)"
-    text += f"; {each.n_changed:,} of {found.n:,} samples changed"
-    if each.n_to_decide is not None:
-        text += f"; about {each.n_to_decide:,} samples would decide"
+        text += f" ({chance(compared.p_adjusted)} for {len(whole.compared)} comparisons)"
+    text += f"; {compared.n_changed:,} of {paired.n:,} samples changed"
+    if compared.n_to_decide is not None:
+        text += f"; about {compared.n_to_decide:,} samples would decide"
     return text
 
 
-def _guarded(each: Compared) -> str:
+def _guarded(compared: Compared) -> str:
     """What keeps a difference from being clear where only a rare extreme sample could undo it."""
-    found, value = each.found, each.found.difference.value or 0.0
-    if not found.clear_but_for_guard(each.p_adjusted):
+    paired, value = compared.found, compared.found.difference.value or 0.0
+    if not paired.clear_but_for_guard(compared.p_adjusted):
         return ""
     change = "loss" if value > 0 else "gain"
-    undone = f"a {change} of the full range in 1 of {found.cancelled_by_one_in:,} items would cancel it"
-    return f"{found.wins:,} up, {found.losses:,} down; {undone}; "
+    undone = f"a {change} of the full range in 1 of {paired.cancelled_by_one_in:,} items would cancel it"
+    return f"{paired.wins:,} up, {paired.losses:,} down; {undone}; "
 
 
-def _within(each: Compared, whole: Comparison) -> str:
+def _within(compared: Compared, whole: Comparison) -> str:
     """The margin, and the narrower interval that must lie inside it."""
-    margin, points, narrow = whole.margin or 0.0, each.in_points, each.found.narrow
+    margin, points, narrow = whole.margin or 0.0, compared.in_points, compared.found.narrow
     size = f"±{margin * 100:g} points" if points else f"±{margin:g}"
     if narrow is None:
         return f"equivalent within {size}"
     level = f"{round(narrow.level * 100, 1):g} %"
     return f"equivalent within {size} ({level} interval {bracket(narrow, points, digits=digits_of(narrow))})"
-
-
-def _yet(each: Compared) -> str:
-    """That a difference which does not matter is there all the same."""
-    return f", yet {each.letter} is clearly {each.apart}" if each.apart in ("better", "worse") else ""
 
 
 def _turned(interval: Interval | None, value: float) -> Interval | None:
@@ -207,12 +204,12 @@ def chance(p: float | None) -> str:
     return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
 
 
-def sides(found: Matching) -> Mapping[str, tuple[str, ...]]:
+def sides(matching: Matching) -> Mapping[str, tuple[str, ...]]:
     """What does not match, in words, with the ids."""
-    against, letter = clean(found.against), clean(found.letter)
-    told = {
-        f"only in {against}": found.only_before,
-        f"only in {letter}": found.only_after,
-        f"another sample under the same id in {against} and {letter}": found.other_content,
+    against, letter = clean(matching.against), clean(matching.letter)
+    by_side = {
+        f"only in {against}": matching.only_before,
+        f"only in {letter}": matching.only_after,
+        f"another sample under the same id in {against} and {letter}": matching.other_content,
     }
-    return {words: ids for words, ids in told.items() if ids}
+    return {words: ids for words, ids in by_side.items() if ids}

@@ -19,25 +19,25 @@ PARTS_SHOWN = 30
 STYLES = {"better": "green", "worse": "red", "equivalent": "green"}
 
 
-def comparison_table(found: Comparison, *, flips: int = 5) -> RenderableType:
+def comparison_table(comparison: Comparison, *, flips: int = 5) -> RenderableType:
     """Everything a person wants to see of a comparison; `flips` changed samples each way."""
-    parts: list[RenderableType] = [_heads(found)]
-    for match in found.matching:
-        shown = "".join(f"; {_ids(what, ids)}" for what, ids in sides(match).items())
-        line = f"{match.against} and {match.letter} share {counted(match.n_common, 'sample')}{shown}"
-        parts.append(Text(line, style="yellow" if shown else "dim"))
-    for each in found.compared:
-        parts.extend(_compared(each, found, flips))
+    parts: list[RenderableType] = [_heads(comparison)]
+    for match in comparison.matching:
+        differences = "".join(f"; {_ids(side, ids)}" for side, ids in sides(match).items())
+        line = f"{match.against} and {match.letter} share {counted(match.n_common, 'sample')}{differences}"
+        parts.append(Text(line, style="yellow" if differences else "dim"))
+    for compared in comparison.compared:
+        parts.extend(_compared(compared, comparison, flips))
     parts.append(Text(""))
-    level = f"{found.level:.0%}".replace("%", " %")
+    level = f"{comparison.level:.0%}".replace("%", " %")
     parts.append(Text(f"Intervals: {level}, not adjusted for the number of comparisons.", style="dim"))
-    parts.extend(Text(f"note: {clean(note)}", style="yellow") for note in found.notes)
+    parts.extend(Text(f"note: {clean(note)}", style="yellow") for note in comparison.notes)
     return Group(*parts)
 
 
-def _heads(found: Comparison) -> RenderableType:
+def _heads(comparison: Comparison) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
-    for run in found.runs:
+    for run in comparison.runs:
         parts = [clean(run.task, width=40)]
         parts += [clean(run.model, width=30)] if run.model else []
         parts += [clean(f"{key}={value}", width=40) for key, value in run.settings.items()]
@@ -46,51 +46,53 @@ def _heads(found: Comparison) -> RenderableType:
     return Trimmed(table)
 
 
-def _ids(what: str, ids: Sequence[str]) -> str:
-    shown = ", ".join(clean(each, width=20) for each in ids[:IDS_SHOWN])
+def _ids(side: str, ids: Sequence[str]) -> str:
+    examples = ", ".join(clean(sample_id, width=20) for sample_id in ids[:IDS_SHOWN])
     more = f" and {len(ids) - IDS_SHOWN:,} more" if len(ids) > IDS_SHOWN else ""
-    return f"{len(ids):,} {what} ({shown}{more})"
+    return f"{len(ids):,} {side} ({examples}{more})"
 
 
-def _compared(each: Compared, whole: Comparison, flips: int) -> Iterator[RenderableType]:
-    yield Text.assemble("\n", (clean(each.address), "bold cyan"), (f"  {each.letter} against {each.against}", "dim"))
-    yield Text(words(each, whole), style=f"bold {STYLES.get(each.verdict, '')}".strip())
-    yield Trimmed(_numbers(each))
-    for name, counts in ((each.against, each.counts_before), (each.letter, each.counts_after)):
+def _compared(compared: Compared, whole: Comparison, flips: int) -> Iterator[RenderableType]:
+    yield Text.assemble(
+        "\n", (clean(compared.address), "bold cyan"), (f"  {compared.letter} against {compared.against}", "dim")
+    )
+    yield Text(words(compared, whole), style=f"bold {STYLES.get(compared.verdict, '')}".strip())
+    yield Trimmed(_numbers(compared))
+    for name, counts in ((compared.against, compared.counts_before), (compared.letter, compared.counts_after)):
         yield Text(f"  {name}: {counts}", style="yellow" if counts.failed or counts.excluded else "dim")
-    for title, parts in (("group", each.groups), ("criterion", each.criteria)):
+    for title, parts in (("group", compared.groups), ("criterion", compared.criteria)):
         if parts:
-            yield Trimmed(Padding(_parts(parts, title, in_points=each.in_points), (0, 0, 0, 2)))
+            yield Trimmed(Padding(_parts(parts, title, in_points=compared.in_points), (0, 0, 0, 2)))
     if flips:
-        yield from _flips(each, flips)
+        yield from _flips(compared, flips)
 
 
-def _numbers(each: Compared) -> Table:
+def _numbers(compared: Compared) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for title in (f"  {each.against}", each.letter, "better", "same", "worse", "method"):
+    for title in (f"  {compared.against}", compared.letter, "better", "same", "worse", "method"):
         table.add_column(title, justify="left" if title == "method" else "right")
-    found = each.found
-    interval = found.difference.interval
+    paired = compared.found
+    interval = paired.difference.interval
     caveat = f"; {clean(interval.caveat)}" if interval is not None and interval.caveat else ""
     clusters = f", {interval.clusters:,} clusters" if interval is not None and interval.clusters else ""
-    names = dict.fromkeys([interval.method if interval is not None else "none", found.test])
+    names = dict.fromkeys([interval.method if interval is not None else "none", paired.test])
     method = f"{' + '.join(names)}{clusters}{caveat}"
-    won, lost = (found.wins, found.losses) if _up(each) else (found.losses, found.wins)
+    won, lost = (paired.wins, paired.losses) if _higher_is_better(compared) else (paired.losses, paired.wins)
     table.add_row(
-        f"  {number(each.before.value)}",
-        number(each.after.value),
+        f"  {number(compared.before.value)}",
+        number(compared.after.value),
         f"{won:,}",
-        f"{found.ties:,}",
+        f"{paired.ties:,}",
         f"{lost:,}",
         Text(method, style="dim"),
     )
     return table
 
 
-def _up(each: Compared) -> bool:
+def _higher_is_better(compared: Compared) -> bool:
     """Is more better? Said by the verdict where it is one; otherwise it is."""
-    value = each.found.difference.value or 0.0
-    return not ((each.verdict == "worse" and value > 0) or (each.verdict == "better" and value < 0))
+    value = compared.found.difference.value or 0.0
+    return not ((compared.verdict == "worse" and value > 0) or (compared.verdict == "better" and value < 0))
 
 
 def _parts(parts: Sequence[Part], title: str, *, in_points: bool) -> Table:
@@ -100,22 +102,22 @@ def _parts(parts: Sequence[Part], title: str, *, in_points: bool) -> Table:
     for part in parts[:PARTS_SHOWN]:
         value = part.found.difference.value
         size = "?" if value is None else f"{value * 100:+.1f}" if in_points else f"{value:+.3g}"
-        shown = f"{size} {bracket(part.found.difference.interval, in_points)}"
+        difference = f"{size} {bracket(part.found.difference.interval, in_points)}"
         p = "" if part.p_adjusted is None else f"{part.p_adjusted:.2g}"
-        table.add_row(Text(clean(part.name, width=30)), shown, f"{part.found.n:,}", p)
+        table.add_row(Text(clean(part.name, width=30)), difference, f"{part.found.n:,}", p)
     if len(parts) > PARTS_SHOWN:
         table.add_row(Text(f"(+{len(parts) - PARTS_SHOWN} more: --json)", style="dim"))
     return table
 
 
-def _flips(each: Compared, most: int) -> Iterator[RenderableType]:
-    up = [flip for flip in each.flips if flip.after > flip.before]
-    down = [flip for flip in each.flips if flip.after < flip.before]
+def _flips(compared: Compared, most: int) -> Iterator[RenderableType]:
+    up = [flip for flip in compared.flips if flip.after > flip.before]
+    down = [flip for flip in compared.flips if flip.after < flip.before]
     for title, flips in (("up", up), ("down", down)):
         if flips:
             more = f" and {len(flips) - most:,} more" if len(flips) > most else ""
-            shown = ", ".join(_flip(flip) for flip in flips[:most])
-            yield Text(f"  {title}: {shown}{more}", style="dim")
+            examples = ", ".join(_flip(flip) for flip in flips[:most])
+            yield Text(f"  {title}: {examples}{more}", style="dim")
 
 
 def _flip(flip: Flip) -> str:

@@ -39,16 +39,16 @@ class Confusion:
 
 def confusion_of(metric: MetricReport) -> Confusion | None:
     """The confusion matrix of a classification metric; None for any other."""
-    written = metric.result.detail.get("confusion")
-    if not isinstance(written, dict) or not written:
+    stored = metric.result.detail.get("confusion")
+    if not isinstance(stored, dict) or not stored:
         return None
     if metric.type == "binary-classification":
         names = metric.result.detail.get("answers") or {"positive": "positive", "negative": "negative"}
-        counts = ((written["tp"], written["fn"]), (written["fp"], written["tn"]))
+        counts = ((stored["tp"], stored["fn"]), (stored["fp"], stored["tn"]))
         return Confusion((str(names["positive"]), str(names["negative"])), counts)
-    if not all(isinstance(row, dict) for row in written.values()):
+    if not all(isinstance(row, dict) for row in stored.values()):
         return None
-    return Confusion(tuple(written), tuple(tuple(row.values()) for row in written.values()))
+    return Confusion(tuple(stored), tuple(tuple(row.values()) for row in stored.values()))
 
 
 def confusion_lines(metric: MetricReport) -> Iterator[Table | Text]:

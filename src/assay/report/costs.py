@@ -24,7 +24,12 @@ def costs_document(report: CostReport) -> dict[str, Any]:
             {
                 "model": spent.model,
                 "purpose": spent.purpose,
-                **_total(s for run in report.runs for s in run.spending if _same(s, spent)),
+                **_total(
+                    entry
+                    for run in report.runs
+                    for entry in run.spending
+                    if (entry.model, entry.purpose) == (spent.model, spent.purpose)
+                ),
             }
             for spent in report.spending
         ],
@@ -42,17 +47,13 @@ def costs_document(report: CostReport) -> dict[str, Any]:
     }
 
 
-def _same(one: Spending, other: Spending) -> bool:
-    return (one.model, one.purpose) == (other.model, other.purpose)
-
-
 def _total(spending: Iterable[Spending]) -> dict[str, Any]:
     spent = list(spending)
     cost, unpriced = known_cost(spent)
     return {
-        "n_calls": sum(each.n_calls for each in spent),
-        "prompt_tokens": sum(each.usage.prompt_tokens for each in spent),
-        "completion_tokens": sum(each.usage.completion_tokens for each in spent),
+        "n_calls": sum(spending_entry.n_calls for spending_entry in spent),
+        "prompt_tokens": sum(spending_entry.usage.prompt_tokens for spending_entry in spent),
+        "completion_tokens": sum(spending_entry.usage.completion_tokens for spending_entry in spent),
         "cost_usd": float(cost),
         "n_unpriced": unpriced,
     }
@@ -84,6 +85,6 @@ def costs_table(report: CostReport, limit: int) -> RenderableType:
 def _money(spending: Iterable[Spending]) -> str:
     spent = list(spending)
     cost, unpriced = known_cost(spent)
-    if unpriced and unpriced == sum(each.n_calls for each in spent):
+    if unpriced and unpriced == sum(spending_entry.n_calls for spending_entry in spent):
         return "unknown"
     return f"${cost:,.4f}" + (f" + {counted(unpriced, 'call')} without a price" if unpriced else "")

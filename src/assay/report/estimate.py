@@ -84,12 +84,12 @@ def print_estimate(terminal: Console, plan: Estimate) -> None:
     terminal.print(Text(f"Expected cost: {words}", style="bold"))
 
 
-def _precision(found: ExpectedPrecision) -> str:
+def _precision(precision: ExpectedPrecision) -> str:
     """What the numbers will be able to show, in words."""
-    share = f"A share will be known to within {found.half_width * 100:.1f} points"
-    if found.difference is None:
-        return f"{share}; too few samples to tell two runs apart if {found.flips:.0%} of them change."
+    share = f"A share will be known to within {precision.half_width * 100:.1f} points"
+    if precision.difference is None:
+        return f"{share}; too few samples to tell two runs apart if {precision.flips:.0%} of them change."
     return (
-        f"{share}; between two such runs a difference of {found.difference * 100:.1f} points will be found "
-        f"four times out of five, if {found.flips:.0%} of the samples change (assay power says more)."
+        f"{share}; between two such runs a difference of {precision.difference * 100:.1f} points will be found "
+        f"four times out of five, if {precision.flips:.0%} of the samples change (assay power says more)."
     ).replace("%", " %")

@@ -15,7 +15,7 @@ from assay.report.table import Trimmed, spending_lines
 from assay.report.values import interval, remark
 from assay.results.costs import known_cost
 from assay.results.document import run_document, spending_document, value_document
-from assay.results.evaluation import EvaluationReport, PolicyVerdict, Repeatability, SpecificationReport
+from assay.results.evaluation import EvaluationRunReport, PolicyVerdict, Repeatability, SpecificationReport
 from assay.results.run import MetricReport, RunReport, ScorerReport
 from assay.text import clean, number
 from assay.types import MetricValue
@@ -24,12 +24,12 @@ VALUES_SHOWN = 4
 """Of a scorer with many values the table shows the first ones; `assay show RUN` has all."""
 
 
-def evaluation_document(report: EvaluationReport) -> dict[str, Any]:
+def evaluation_document(report: EvaluationRunReport) -> dict[str, Any]:
     """The object that `--json` prints for an evaluation."""
     return {
         "evaluation": report.key,
         "display_name": report.display_name,
-        "results": [_result(each) for each in report.specifications],
+        "results": [_result(specification) for specification in report.specifications],
         "policies": [_policy(verdict) for verdict in report.policies],
         "failures": {"mode": report.failures.mode, "max_share": report.failures.max_share},
         "cost_usd": None if report.cost_usd is None else float(report.cost_usd),
@@ -37,21 +37,21 @@ def evaluation_document(report: EvaluationReport) -> dict[str, Any]:
     }
 
 
-def _result(each: SpecificationReport) -> dict[str, Any]:
-    document: dict[str, Any] = {"specification": each.key}
-    if each.report is not None:
-        document |= run_document(each.report)
+def _result(specification: SpecificationReport) -> dict[str, Any]:
+    document: dict[str, Any] = {"specification": specification.key}
+    if specification.report is not None:
+        document |= run_document(specification.report)
     else:
-        document |= {"status": "failed", "task": each.task, "model": each.model}
-    if each.error is not None:
-        document["error"] = each.error
-    document["policies"] = [_policy(verdict) for verdict in each.policies]
-    if each.repeatability is not None:
-        document["repeatability"] = _repeatability(each.repeatability)
+        document |= {"status": "failed", "task": specification.task, "model": specification.model}
+    if specification.error is not None:
+        document["error"] = specification.error
+    document["policies"] = [_policy(verdict) for verdict in specification.policies]
+    if specification.repeatability is not None:
+        document["repeatability"] = _repeatability(specification.repeatability)
         # what stands beside the spread is the cost of all runs, not of the one that is shown
-        cost, unpriced = known_cost(each.spending_of_all_runs)
+        cost, unpriced = known_cost(specification.spending_of_all_runs)
         document["cost_usd"] = None if unpriced else float(cost)
-        document["spending"] = [spending_document(spent) for spent in each.spending_of_all_runs]
+        document["spending"] = [spending_document(spent) for spent in specification.spending_of_all_runs]
     return document
 
 
@@ -76,16 +76,26 @@ def _repeatability(repeats: Repeatability) -> dict[str, Any]:
     }
 
 
-def evaluation_table(report: EvaluationReport) -> RenderableType:
+def evaluation_table(report: EvaluationRunReport) -> RenderableType:
     """Every specification with its headline numbers, then what failed, varied and passed."""
     parts: list[RenderableType] = [Text(clean(report.display_name, width=70), style="bold"), Trimmed(_overview(report))]
-    for each in report.specifications:
-        if each.error is not None:
-            words = Text.assemble(("failed ", "bold red"), f"{clean(each.key, width=40)}: {_first_line(each.error)}")
+    for specification in report.specifications:
+        if specification.error is not None:
+            words = Text.assemble(
+                ("failed ", "bold red"), f"{clean(specification.key, width=40)}: {_first_line(specification.error)}"
+            )
             parts.append(words)
     parts += [*_caveats(report)]
-    parts += [_spread_table(each.key, each.repeatability) for each in report.specifications if each.repeatability]
-    ids = ", ".join(f"{clean(each.key, width=40)} {each.report.run}" for each in report.specifications if each.report)
+    parts += [
+        _spread_table(specification.key, specification.repeatability)
+        for specification in report.specifications
+        if specification.repeatability
+    ]
+    ids = ", ".join(
+        f"{clean(specification.key, width=40)} {specification.report.run}"
+        for specification in report.specifications
+        if specification.report
+    )
     if ids:
         parts.append(Text(f"\nDetails by `assay show RUN`: {ids}", style="dim"))
     parts += [Text(line, style="dim") for line in spending_lines(report.spending)]
@@ -100,7 +110,7 @@ def _first_line(message: str) -> str:
     return clean(message.splitlines()[0] if message else "", width=200)
 
 
-def _overview(report: EvaluationReport) -> Table:
+def _overview(report: EvaluationRunReport) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("specification", overflow="fold", min_width=10, max_width=22)
     table.add_column("model", overflow="fold", min_width=5, max_width=18)
@@ -108,35 +118,35 @@ def _overview(report: EvaluationReport) -> Table:
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("95 % interval", no_wrap=True)
     table.add_column("n", justify="right", no_wrap=True)
-    for each in report.specifications:
-        _add(table, each)
+    for specification in report.specifications:
+        _add(table, specification)
     return table
 
 
-def _add(table: Table, each: SpecificationReport) -> None:
-    name, model = clean(each.key, width=60), clean(each.model or "", width=60)
-    if each.report is None:
+def _add(table: Table, specification: SpecificationReport) -> None:
+    name, model = clean(specification.key, width=60), clean(specification.model or "", width=60)
+    if specification.report is None:
         table.add_row(name, model, Text("failed", style="red"))
         return
     first = True
-    for label, value in headline(each.report):
+    for label, value in headline(specification.report):
         style = "yellow" if value.value is None else "bold"
-        shown = Text("undefined" if value.value is None else number(value.value), style=style)
+        value_text = Text("undefined" if value.value is None else number(value.value), style=style)
         table.add_row(
             name if first else "",
             model if first else "",
             clean(label, width=40),
-            shown,
+            value_text,
             interval(value.interval),
             f"{value.n:,}",
         )
         first = False
     if first:
         table.add_row(name, model, Text("no metrics", style="dim"))
-    more = sum(max(0, len(_values(scorer)) - VALUES_SHOWN) for scorer in _scoring(each.report))
+    more = sum(max(0, len(_values(scorer)) - VALUES_SHOWN) for scorer in _scoring(specification.report))
     if more:
         table.add_row("", "", Text(f"(+{more} more)", style="dim"))
-    state = _state(each.report)
+    state = _state(specification.report)
     if state:
         table.add_row("", "", Text(state, style="yellow"))
 
@@ -164,15 +174,15 @@ def _values(scorer: ScorerReport) -> list[tuple[MetricReport, str, MetricValue]]
     return [(metric, name, value) for metric in scorer.metrics for name, value in metric.result.values.items()]
 
 
-def _caveats(report: EvaluationReport) -> Iterator[RenderableType]:
+def _caveats(report: EvaluationRunReport) -> Iterator[RenderableType]:
     """What a reader must know about the numbers above: where to beware of them, or why they are undefined."""
-    said: dict[str, list[str]] = {}
-    for each in report.specifications:
-        for label, value in headline(each.report) if each.report is not None else ():
+    labels_by_note: dict[str, list[str]] = {}
+    for specification in report.specifications:
+        for label, value in headline(specification.report) if specification.report is not None else ():
             note = remark(value)
             if note and note != "none":
-                said.setdefault(note, []).append(f"{each.key} {label}")
-    for note, where in said.items():
+                labels_by_note.setdefault(note, []).append(f"{specification.key} {label}")
+    for note, where in labels_by_note.items():
         yield Text(f"{clean(note)}: {clean(', '.join(where), width=300)}", style="dim")
 
 
@@ -186,17 +196,18 @@ def _spread_table(key: str, repeats: Repeatability) -> RenderableType:
     table.add_column("", overflow="fold", max_width=34)
     for column in ("mean", "std dev", "min", "max"):
         table.add_column(column, justify="right", no_wrap=True)
-    for address, found in repeats.values.items():
-        cells = ("" if v is None else number(v) for v in (found.mean, found.std_dev, found.min, found.max))
+    for address, spread in repeats.values.items():
+        cells = ("" if v is None else number(v) for v in (spread.mean, spread.std_dev, spread.min, spread.max))
         table.add_row(clean(address, width=60), *cells)
     lines = [
-        Text(f"{clean(scorer, width=30)}: {_alike(value)}", style="dim") for scorer, value in repeats.agreement.items()
+        Text(f"{clean(scorer, width=30)}: {_agreement_words(value)}", style="dim")
+        for scorer, value in repeats.agreement.items()
     ]
     title = Text(f"\n{clean(key, width=40)}: {len(repeats.runs)} runs", style="bold")
     return Group(title, Trimmed(table), *lines)
 
 
-def _alike(value: MetricValue) -> str:
+def _agreement_words(value: MetricValue) -> str:
     if value.value is None:
         return value.reason or "undefined"
     return f"{value.value:.0%} of {value.n:,} samples scored alike every time".replace("%", " %")

@@ -22,16 +22,19 @@ def flips_document(flipped: Sequence[FlippedSample]) -> list[dict[str, Any]]:
     """The objects that `assay compare --show-flips --json` adds."""
     return [
         {
-            "metric": each.address,
-            "name": each.letter,
-            "against": each.against,
-            "sample_id": each.flip.sample_id,
-            "before": each.flip.before,
-            "after": each.flip.after,
-            "sample": dict(each.sample),
-            "answers": {each.against: list(each.answers_before), each.letter: list(each.answers_after)},
+            "metric": flipped_sample.address,
+            "name": flipped_sample.letter,
+            "against": flipped_sample.against,
+            "sample_id": flipped_sample.flip.sample_id,
+            "before": flipped_sample.flip.before,
+            "after": flipped_sample.flip.after,
+            "sample": dict(flipped_sample.sample),
+            "answers": {
+                flipped_sample.against: list(flipped_sample.answers_before),
+                flipped_sample.letter: list(flipped_sample.answers_after),
+            },
         }
-        for each in flipped
+        for flipped_sample in flipped
     ]
 
 
@@ -39,21 +42,24 @@ def flips_text(flipped: Sequence[FlippedSample]) -> RenderableType:
     """The changed samples one below the other: the input, then what both runs answered."""
     if not flipped:
         return Text("\nno sample changed", style="dim")
-    return Group(*(line for each in flipped for line in _lines(each)))
+    return Group(*(line for flipped_sample in flipped for line in _lines(flipped_sample)))
 
 
-def _lines(each: FlippedSample) -> Iterator[RenderableType]:
-    flip = each.flip
+def _lines(flipped_sample: FlippedSample) -> Iterator[RenderableType]:
+    flip = flipped_sample.flip
     change = f"{number(flip.before)} → {number(flip.after)}"
     style = "red" if flip.after < flip.before else "green"
-    where = f"  {clean(each.address)}, {each.letter} against {each.against}"
+    where = f"  {clean(flipped_sample.address)}, {flipped_sample.letter} against {flipped_sample.against}"
     yield Text.assemble("\n", (f"sample {clean(flip.sample_id, width=40)}  ", "bold"), (change, style), (where, "dim"))
-    answers = {*each.answers_before, *each.answers_after}
-    for name, value in each.sample.items():
+    answers = {*flipped_sample.answers_before, *flipped_sample.answers_after}
+    for name, value in flipped_sample.sample.items():
         # a column that holds the recorded answer is shown as the answer
         if str(value) not in (flip.sample_id, *answers):
             yield _text(f"{name}: {value_text(value)}", "")
-    for letter, texts in ((each.against, each.answers_before), (each.letter, each.answers_after)):
+    for letter, texts in (
+        (flipped_sample.against, flipped_sample.answers_before),
+        (flipped_sample.letter, flipped_sample.answers_after),
+    ):
         if not texts:
             yield _text(f"{letter} → (several rows)", "dim")
         for text in texts:

@@ -16,34 +16,34 @@ from assay.text import clean, counted
 ROWS_SHOWN = 3
 
 
-def generated_document(recipe: Recipe, made: Generated | None) -> dict[str, Any]:
+def generated_document(recipe: Recipe, generated: Generated | None) -> dict[str, Any]:
     """The object that `assay generate --json` prints."""
     about = orjson.loads(recipe.about.read_bytes())
-    cost = [spent.cost_usd for spent in made.spending] if made is not None else []
+    cost = [spent.cost_usd for spent in generated.spending] if generated is not None else []
     return {
         **about,
         "file": str(recipe.file),
-        "made_now": made is not None,
+        "made_now": generated is not None,
         "cost_usd": None if None in cost else float(sum(amount for amount in cost if amount is not None)),
     }
 
 
-def print_generated(terminal: Console, recipe: Recipe, made: Generated | None, file: Path) -> None:
+def print_generated(terminal: Console, recipe: Recipe, generated: Generated | None, file: Path) -> None:
     """Print how many rows were made, the first of them, and what they cost."""
     about = orjson.loads(recipe.about.read_bytes())
-    what = "made" if made is not None else "there already, nothing has changed"
+    state = "made" if generated is not None else "there already, nothing has changed"
     made_of = f"{counted(about['n_rows'], 'row')} from {counted(about['n_sources'], 'source row')}"
-    title = f"{about['dataset']}: {made_of} ({what})"
+    title = f"{about['dataset']}: {made_of} ({state})"
     terminal.print(Text(clean(title), style="bold"))
-    wanted = recipe.dataset.num_samples
-    if about["n_rows"] < wanted:
-        terminal.print(Text(f"fewer than the {wanted:,} asked for: the source has no more", style="yellow"))
+    requested = recipe.dataset.num_samples
+    if about["n_rows"] < requested:
+        terminal.print(Text(f"fewer than the {requested:,} asked for: the source has no more", style="yellow"))
     for failed in about["failed"][:ROWS_SHOWN]:
         terminal.print(Text(f"failed {clean(failed['source'])}: {clean(failed['detail'])}", style="yellow"))
     with recipe.file.open(encoding="utf-8") as rows:
         for _, line in zip(range(ROWS_SHOWN), rows, strict=False):
             terminal.print(Text(clean(f"  {line.strip()}", width=terminal.width)))
-    for spent in made.spending if made is not None else ():
+    for spent in generated.spending if generated is not None else ():
         cost = "cost unknown" if spent.cost_usd is None else f"${spent.cost_usd:,.4f}"
         terminal.print(Text(f"{clean(spent.model)}: {counted(spent.n_calls, 'call')}, {cost}", style="dim"))
     terminal.print(Text(str(file), style="dim", overflow="fold"))

@@ -47,7 +47,7 @@ def grade_document(result: EvalResult) -> dict[str, Any]:
             judge: {"n_votes": asked, "n_missing": failed, "missing": dict(result.missing_votes.get(judge, {}))}
             for judge, (failed, asked) in result.judge_failures.items()
         },
-        "items": [_item(each) for each in result.item_results],
+        "items": [_item(item_result) for item_result in result.item_results],
         "usage": {
             "prompt_tokens": 0 if result.total_token_usage is None else result.total_token_usage.prompt_tokens,
             "completion_tokens": 0 if result.total_token_usage is None else result.total_token_usage.completion_tokens,
@@ -67,12 +67,12 @@ def _item(result: Any) -> dict[str, Any]:
             "coverage": report.coverage,
             "judge_scores": dict(report.judge_scores),
             "criteria": {
-                each.criterion.name or each.criterion.requirement: {
-                    "label": each.label,
-                    "pairwise_agreement": each.pairwise_agreement,
-                    **({"escalated": True} if each.escalated else {}),
+                criterion_report.criterion.name or criterion_report.criterion.requirement: {
+                    "label": criterion_report.label,
+                    "pairwise_agreement": criterion_report.pairwise_agreement,
+                    **({"escalated": True} if criterion_report.escalated else {}),
                 }
-                for each in report.criteria
+                for criterion_report in report.criteria
             },
         }
     return item
@@ -82,18 +82,20 @@ def grade_table(result: EvalResult, names: Sequence[str]) -> RenderableType:
     """Items in rows and criteria in columns, with numbers for names where these do not fit."""
     room = max(4, (COLUMNS_WIDTH - 30) // max(len(names), 1) - 2)
     fits = all(len(name) <= room for name in names)
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    made.add_column("item", max_width=22, no_wrap=True)
-    made.add_column("score", justify="right", no_wrap=True)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("item", max_width=22, no_wrap=True)
+    table.add_column("score", justify="right", no_wrap=True)
     for place, name in enumerate(names, start=1):
-        made.add_column(clean(name) if fits else str(place), no_wrap=True, max_width=room)
-    for each in result.item_results[:ITEMS_SHOWN]:
+        table.add_column(clean(name) if fits else str(place), no_wrap=True, max_width=room)
+    for item_result in result.item_results[:ITEMS_SHOWN]:
         cells = ["—"] * len(names)
-        if each.graded is not None and len(each.graded.criteria) == len(names):
-            cells = [clean(criterion.label or "—", width=room) for criterion in each.graded.criteria]
-        score = each.report.score
-        nothing = "failed" if each.graded is None else "—"
-        made.add_row(clean(each.item.description, width=22), nothing if score is None else number(score), *cells)
+        if item_result.graded is not None and len(item_result.graded.criteria) == len(names):
+            cells = [clean(criterion.label or "—", width=room) for criterion in item_result.graded.criteria]
+        score = item_result.report.score
+        nothing = "failed" if item_result.graded is None else "—"
+        table.add_row(
+            clean(item_result.item.description, width=22), nothing if score is None else number(score), *cells
+        )
     lines = [f"run {result.run} · {counted(result.total_items, 'item')} · {result.failed_items:,} failed"]
     if not fits:
         lines += [f"  {place}  {clean(name, width=70)}" for place, name in enumerate(names, start=1)]
@@ -112,6 +114,6 @@ def grade_table(result: EvalResult, names: Sequence[str]) -> RenderableType:
         after.append(f"{result.n_escalated:,} of {result.n_verdicts:,} verdicts were escalated to the stronger judges")
     if result.n_order_sensitive:
         after.append(f"{result.n_order_sensitive:,} of {result.n_verdicts:,} verdicts hang on the order of the options")
-    told = (Text(f"note: {clean(note)}", style="yellow") for note in result.warnings)
+    notes = (Text(f"note: {clean(note)}", style="yellow") for note in result.warnings)
     spent = (Text(line, style="dim") for line in spending_lines(result.spending))
-    return Group(*(Text(line) for line in lines), Trimmed(made), *(Text(line) for line in after), *told, *spent)
+    return Group(*(Text(line) for line in lines), Trimmed(table), *(Text(line) for line in after), *notes, *spent)

@@ -61,18 +61,18 @@ def _numbers(report: RunReport) -> Iterator[str]:
 
 
 def _rows(report: RunReport) -> Iterator[str]:
-    for scorer in (each for each in report.scorers if each.purpose == "score"):
+    for scorer in (scorer_report for scorer_report in report.scorers if scorer_report.purpose == "score"):
         for metric in scorer.metrics:
             for name, value in metric.result.values.items():
                 note = remark(value)
-                shown = interval(value.interval) + (f" ({plain(note)})" if note else "")
+                interval_text = interval(value.interval) + (f" ({plain(note)})" if note else "")
                 address = plain(f"{scorer.key}/{metric.key}/{name}")
-                yield f"| {address} | {number(value.value)} | {shown} | {value.n:,} |"
+                yield f"| {address} | {number(value.value)} | {interval_text} | {value.n:,} |"
 
 
 def _matrices(report: RunReport) -> Iterator[str]:
     """The confusion matrices of classification metrics."""
-    for scorer in (each for each in report.scorers if each.purpose == "score"):
+    for scorer in (scorer_report for scorer_report in report.scorers if scorer_report.purpose == "score"):
         for metric in scorer.metrics:
             confusion = confusion_of(metric)
             if confusion is None:

@@ -21,17 +21,21 @@ def quality_table(report: EnsembleEvaluationReport, title: str) -> RenderableTyp
     for name in ("criterion", "weight", "verdict"):
         table.add_column(name, no_wrap=True)
     table.add_column("reason", overflow="fold")
-    for each in report.criteria:
-        criterion = each.criterion
-        met = each.label == "MET"
+    for criterion_report in report.criteria:
+        criterion = criterion_report.criterion
+        met = criterion_report.label == "MET"
         style = (
-            "yellow" if each.label in (None, "CANNOT_ASSESS") else "green" if met == (criterion.weight > 0) else "red"
+            "yellow"
+            if criterion_report.label in (None, "CANNOT_ASSESS")
+            else "green"
+            if met == (criterion.weight > 0)
+            else "red"
         )
         table.add_row(
             Text(clean(criterion.name or criterion.requirement, width=28)),
             Text(f"{criterion.weight:g}"),
-            Text(each.label or "failed", style=style),
-            Text(clean(each.reason or each.error or "")),
+            Text(criterion_report.label or "failed", style=style),
+            Text(clean(criterion_report.reason or criterion_report.error or "")),
         )
     score = "no score" if report.score is None else f"score {number(report.score)}"
     return Group(Text(f"{clean(title)} · {score}", style="bold"), table)

@@ -18,28 +18,28 @@ def power_document(plan: PowerPlan) -> dict[str, Any]:
     fields = ("paired", "assumption", "n", "effect", "power", "solved", "reason")
     return {
         "level": plan.level,
-        "plans": [{name: getattr(each, name) for name in fields} for each in plan.planned],
+        "plans": [{name: getattr(planned, name) for name in fields} for planned in plan.planned],
         "notes": list(plan.notes),
     }
 
 
 def power_table(plan: PowerPlan) -> RenderableType:
-    """A row a way to compare; what was computed is bold."""
+    """One row per way to compare; what was computed is bold."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("")
     for title in ("samples", "difference", "power"):
         table.add_column(title, justify="right")
     table.add_column("")
-    for each in plan.planned:
-        name = "same samples" if each.paired else "different samples, each run"
+    for planned in plan.planned:
+        name = "same samples" if planned.paired else "different samples, each run"
         cells = {
-            "n": _count(each.n),
-            "effect": effect_words(each.effect, in_points=each.in_points),
-            "power": _share(each.power),
+            "n": "none" if planned.n is None else f"{planned.n:,}",
+            "effect": effect_words(planned.effect, in_points=planned.in_points),
+            "power": f"{planned.power:.0%}".replace("%", " %"),
         }
-        shown = [Text(cell, style="bold" if each.solved == key else "") for key, cell in cells.items()]
+        row = [Text(cell, style="bold" if planned.solved == key else "") for key, cell in cells.items()]
         table.add_row(
-            name, *shown, Text(clean(each.reason or each.assumption), style="yellow" if each.reason else "dim")
+            name, *row, Text(clean(planned.reason or planned.assumption), style="yellow" if planned.reason else "dim")
         )
     level = f"{1 - plan.level:.0%}".replace("%", " %")
     foot = f"Two-sided, {level} false alarms. The power is the chance of finding the difference if it is there."
@@ -56,11 +56,3 @@ def effect_words(effect: float | None, *, in_points: bool) -> str:
     if effect is None:
         return "none"
     return f"{effect * 100:.1f} points" if in_points else f"{effect:.3g}"
-
-
-def _count(n: int | None) -> str:
-    return "none" if n is None else f"{n:,}"
-
-
-def _share(power: float) -> str:
-    return f"{power:.0%}".replace("%", " %")

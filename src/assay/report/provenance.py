@@ -129,14 +129,14 @@ def citation(record: RunRecord, report: RunReport) -> str:
     columns = [template.strip("{} ") for template in _cluster_by(record)]
     if columns:
         sentences.append(f"Intervals allow for clusters by {', '.join(columns)}")
-    sentences += [f"{_capital(label)}: {_value(value)}" for label, value in headline(report)]
+    sentences += [f"{label[:1].upper()}{label[1:]}: {_value(value)}" for label, value in headline(report)]
     if report.n_failed:
         kinds = ", ".join(f"{kind} {n:,}" for kind, n in sorted(report.failures.items()))
-        what = f"{counted(report.n_failed, 'sample')} failed"
+        failures = f"{counted(report.n_failed, 'sample')} failed"
         if spec.num_trials > 1:
             # each of several trials fails by itself, and the kinds count the trials
-            what = f"{report.n_failed:,} of {counted(report.n_samples, 'sample')} had failed trials"
-        sentences.append(f"{what} ({kinds}); failures are not part of these values")
+            failures = f"{report.n_failed:,} of {counted(report.n_samples, 'sample')} had failed trials"
+        sentences.append(f"{failures} ({kinds}); failures are not part of these values")
     name = f' "{record.name}"' if record.name else ""
     sentences.append(
         f"Run {record.id}{name}, {_time(record.started_at)} to {_time(record.finished_at)} UTC, {_cost(record, report)}"
@@ -190,7 +190,3 @@ def _cost(record: RunRecord, report: RunReport) -> str:
         earlier = f" of run {', '.join(report.reused_from)}" if report.reused_from else " of earlier runs"
         return f"no new model calls: the replies are those{earlier}"
     return "no model call succeeded" if report.n_failed else "no model calls"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

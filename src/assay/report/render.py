@@ -12,10 +12,10 @@ _DOCUMENTS = {
     "Calibration": "calibrate:calibration_document",
     "Comparison": "compare:comparison_document",
     "Gate": "gate:gate_document",
-    "MetricsResult": "agreement:agreement_document",
+    "AgreementResult": "agreement:agreement_document",
     "PowerPlan": "power:power_document",
 }
-_TABLES = {"Comparison": "compare_table:comparison_table", "MetricsResult": "agreement:agreement_table"}
+_TABLES = {"Comparison": "compare_table:comparison_table", "AgreementResult": "agreement:agreement_table"}
 
 
 def render(result: object, format: Format) -> Any:  # noqa: A002 - the word users know

@@ -38,14 +38,10 @@ def print_sample(terminal: Console, entry: Sample, spec: RunSpec, *, full: bool)
             terminal.print(Trimmed(Padding(line, (0, 0, 0, 6))), style=style)
             continue
         # why something failed is never cut: that is what people come for
-        for part in _wrapped(clean(line), terminal.width) if style == FAILED else [line]:
+        parts = wrap(clean(line), terminal.width, subsequent_indent=DEEPER) if style == FAILED else [line]
+        for part in parts:
             width = None if full or style == FAILED else terminal.width
             terminal.print(Text(clean(part, width=width), style=style), soft_wrap=True)
-
-
-def _wrapped(line: str, width: int) -> list[str]:
-
-    return wrap(line, width, subsequent_indent=DEEPER)
 
 
 def _lines(entry: Sample, spec: RunSpec) -> Iterator[tuple[str, str]]:
@@ -56,8 +52,8 @@ def _lines(entry: Sample, spec: RunSpec) -> Iterator[tuple[str, str]]:
     if entry.output is not None:
         yield f"  → {entry.output}", ANSWERED
     for key, score in entry.scores.items():
-        said = ", ".join(f"{k} {value_text(v)}" for k, v in {**score.values, **score.metadata}.items() if k != VOTES)
-        yield f"  {key}: {said}", _style(spec, key, score)
+        values = ", ".join(f"{k} {value_text(v)}" for k, v in {**score.values, **score.metadata}.items() if k != VOTES)
+        yield f"  {key}: {values}", _style(spec, key, score)
     if entry.excluded_by:
         yield f"  excluded from the metrics by {', '.join(entry.excluded_by)}", "dim"
     for failure in _failures(entry):
@@ -94,9 +90,9 @@ def _all_lines(entry: Sample, spec: RunSpec) -> Iterator[tuple[str | Table, str]
 
 def _fields(entry: Sample, hidden: str | None) -> Iterator[tuple[str, Any]]:
     """The fields of the sample, without those that are shown already: its id, and the answer that it holds."""
-    shown = {"sample_id": entry.sample_id, **({} if hidden is None else {hidden: entry.output})}
+    hidden_values = {"sample_id": entry.sample_id, **({} if hidden is None else {hidden: entry.output})}
     for name, value in entry.sample.items():
-        if name not in shown or str(value) != shown[name]:
+        if name not in hidden_values or str(value) != hidden_values[name]:
             yield name, value
 
 

@@ -105,11 +105,11 @@ def _scorer_table(scorer: ScorerReport) -> RenderableType:
         _add_metric(table, metric, _heading(metric, scorer.metrics), notes)
         if metric is scorer.metrics[0] and scorer.n_invalid:
             _add_invalid(table, (scorer.detail or {})["invalid"])
-    shown: RenderableType = Trimmed(table) if scorer.metrics else Text("  no metrics asked for", style="dim")
+    body: RenderableType = Trimmed(table) if scorer.metrics else Text("  no metrics asked for", style="dim")
     matrices = (Trimmed(line) for metric in scorer.metrics for line in confusion_lines(metric))
     below = (Text(f"({mark}) {clean(note)}", style="dim") for note, mark in notes.items())
-    told = (Text(f"note: {clean(note)}", style="yellow") for note in (scorer.detail or {}).get("warnings", ()))
-    return Group(head, shown, *matrices, *below, *_disputes(scorer), *told)
+    warnings = (Text(f"note: {clean(note)}", style="yellow") for note in (scorer.detail or {}).get("warnings", ()))
+    return Group(head, body, *matrices, *below, *_disputes(scorer), *warnings)
 
 
 def _add_invalid(table: Table, counts: Mapping[str, Any]) -> None:
@@ -128,8 +128,10 @@ def _counts(scorer: ScorerReport) -> str:
         "INVALID": scorer.n_invalid,
         "excluded": scorer.n_excluded,
     }
-    shown = [f"{n:,} {what}" for what, n in parts.items() if n or (what == "scored" and scorer.type != SYSTEM)]
-    return ", ".join(shown)
+    count_texts = [
+        f"{n:,} {status}" for status, n in parts.items() if n or (status == "scored" and scorer.type != SYSTEM)
+    ]
+    return ", ".join(count_texts)
 
 
 def _heading(metric: MetricReport, metrics: Sequence[MetricReport]) -> str | None:
@@ -146,14 +148,14 @@ def _heading(metric: MetricReport, metrics: Sequence[MetricReport]) -> str | Non
 
 def _disputes(scorer: ScorerReport) -> Iterator[RenderableType]:
     """What the readers of a multiple-choice reply disagree about."""
-    found = (scorer.detail or {}).get("disputes")
-    if not found:
+    disputes = (scorer.detail or {}).get("disputes")
+    if not disputes:
         return
-    ids = ", ".join(clean(each, width=20) for each in found["disputed"][:IDS_SHOWN])
-    more = len(found["disputed"]) - IDS_SHOWN
+    ids = ", ".join(clean(sample_id, width=20) for sample_id in disputes["disputed"][:IDS_SHOWN])
+    more = len(disputes["disputed"]) - IDS_SHOWN
     names = f": {ids}" + (f" (+{more} more)" if more > 0 else "") if ids else ""
-    yield Text(f"disputed by the readers: {len(found['disputed']):,} of {found['n']:,}{names}")
-    readers = ", ".join(f"{clean(name)} {number(value)}" for name, value in found["accuracy"].items())
+    yield Text(f"disputed by the readers: {len(disputes['disputed']):,} of {disputes['n']:,}{names}")
+    readers = ", ".join(f"{clean(name)} {number(value)}" for name, value in disputes["accuracy"].items())
     yield Text(f"accuracy if one reader decided: {readers}", style="dim")
 
 
@@ -175,22 +177,22 @@ def _add_metric(table: Table, metric: MetricReport, heading: str | None, notes: 
     first = dict(list(rows.items())[:1]) if "baseline" in result.detail else rows
     left_out = f"{result.n_excluded:,} excluded" if result.n_excluded else ""
     _add_values(table, first, indent, notes, left_out)
-    for what, value in _beside(result.detail):
-        table.add_row(Text(f"{indent}  {what}", style="dim"), Text(number(value), style="dim"))
+    for label, value in _extra_values(result.detail):
+        table.add_row(Text(f"{indent}  {label}", style="dim"), Text(number(value), style="dim"))
     _add_values(table, {name: value for name, value in rows.items() if name not in first}, indent, notes, left_out)
     if result.detail.get("n_unmatched"):
         table.add_row(Text(f"{indent}  ({result.detail['n_unmatched']:,} unmatched predictions counted)", style="dim"))
     for low, high in result.detail.get("if_failed", {}).values():
         bounds = Text(f"{number(low)} to {number(high)}", style="dim")
         table.add_row(Text(f"{indent}  with the failed at worst/best", style="dim"), "", bounds)
-    for what, n in result.detail.get("n_without", {}).items():
-        table.add_row(Text(f"{indent}  ({n:,} without a {what})", style="yellow"))
+    for part, n in result.detail.get("n_without", {}).items():
+        table.add_row(Text(f"{indent}  ({n:,} without a {part})", style="yellow"))
     if result.groups is not None:
         _add_groups(table, result.groups, f"{indent}  ", notes)
 
 
-def _beside(detail: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """What a number is to be compared with: guessing, the most frequent class, and luck."""
+def _extra_values(detail: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """What a number is to be compared with: guessing, the most frequent class, and noise."""
     baseline, noise = detail.get("baseline"), detail.get("noise")
     if baseline is not None:
         label = clean(str(baseline["majority_class"]), width=20)
@@ -212,11 +214,11 @@ def _add_groups(
     table: Table, groups: Mapping[str, Mapping[str, MetricValue]], indent: str, notes: dict[str, int]
 ) -> None:
     for group, values in list(groups.items())[:GROUPS_SHOWN]:
-        shown = clean(group, width=30) or EMPTY
+        title = clean(group, width=30) or EMPTY
         if len(values) == 1:
-            _add_values(table, {shown: next(iter(values.values()))}, indent, notes)
+            _add_values(table, {title: next(iter(values.values()))}, indent, notes)
         else:
-            table.add_row(Text(f"{indent}{shown}", style="italic"))
+            table.add_row(Text(f"{indent}{title}", style="italic"))
             _add_values(table, values, f"{indent}  ", notes)
     hidden = len(groups) - GROUPS_SHOWN
     if hidden > 0:
@@ -232,7 +234,7 @@ def _add_values(
         note = remark(value)
         if len(note) > LONGEST_REMARK:
             note = f"({notes.setdefault(note, len(notes) + 1)})"
-        shown = Text("; ".join(part for part in (method, note, left_out) if part and part != "none"))
+        remarks = Text("; ".join(part for part in (method, note, left_out) if part and part != "none"))
         style = "yellow" if value.value is None else "bold"
         table.add_row(
             Text(f"{indent}{clean(name) or EMPTY}"),
@@ -240,7 +242,7 @@ def _add_values(
             Text("" if value.value is None else interval(value.interval)),
             # a number that no sample led to is of a system task
             Text(f"{value.n:,}" if value.n or value.value is None else ""),
-            shown,
+            remarks,
         )
 
 

@@ -45,7 +45,7 @@ class Between:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriterionAgreement:
-    """All that is known of the agreement on one criterion; what cannot be had is empty or None.
+    """All that is known of the agreement on one criterion; what cannot be computed is empty or None.
 
     `given_to_all` is the one option that every item got: the criterion tells no items apart. `noise` is how much the
     judges that were asked several times vary.
@@ -74,7 +74,7 @@ class Redundant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class MetricsResult:
+class AgreementResult:
     """Agreement per criterion, per judge and overall; every number has an interval, or a reason why it is None.
 
     `overall` holds, by judge, `micro_accuracy` (all pairs pooled) and the `macro_` means over criteria; `defined`
@@ -93,7 +93,7 @@ class MetricsResult:
 
     def __getitem__(self, criterion: str) -> CriterionAgreement:
         """The agreement on a criterion, by its name."""
-        return {each.name: each for each in self.criteria}[criterion]
+        return {agreement.name: agreement for agreement in self.criteria}[criterion]
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers as JSON holds them."""

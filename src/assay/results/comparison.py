@@ -111,13 +111,13 @@ class Comparison:
     @property
     def is_worse(self) -> bool:
         """Is a run clearly worse than the baseline in any number?"""
-        return not self.all_pairs and any(each.verdict == "worse" for each in self.compared)
+        return not self.all_pairs and any(compared.verdict == "worse" for compared in self.compared)
 
     def __getitem__(self, address: str) -> Compared:
         """The first comparison of a number, by its address or the end of it."""
-        for each in self.compared:
-            if each.address == address or each.address.endswith(f"/{address}"):
-                return each
+        for compared in self.compared:
+            if compared.address == address or compared.address.endswith(f"/{address}"):
+                return compared
         raise KeyError(address)
 
     def __repr__(self) -> str:

@@ -21,8 +21,8 @@ def merged(spending: Iterable[Spending]) -> tuple[Spending, ...]:
 def known_cost(spending: Iterable[Spending]) -> tuple[Decimal, int]:
     """The cost of the calls whose price is known, and how many calls have no price."""
     spent = list(spending)
-    cost = sum((each.cost_usd for each in spent if each.cost_usd is not None), Decimal(0))
-    return cost, sum(each.n_calls for each in spent if each.cost_usd is None)
+    cost = sum((entry.cost_usd for entry in spent if entry.cost_usd is not None), Decimal(0))
+    return cost, sum(entry.n_calls for entry in spent if entry.cost_usd is None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

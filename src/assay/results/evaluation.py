@@ -64,7 +64,7 @@ class SpecificationReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationReport:
+class EvaluationRunReport:
     """All specifications of an evaluation, and what its policies say of them."""
 
     key: str

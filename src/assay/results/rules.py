@@ -55,12 +55,12 @@ def parse_rule(text: str) -> Rule:
     >>> parse_rule("mean/Error rate < 5%").threshold
     0.05
     """
-    found = _RULE.fullmatch(text.strip())
-    threshold = None if found is None else _threshold(found["threshold"])
-    if found is None or threshold is None:
+    match = _RULE.fullmatch(text.strip())
+    threshold = None if match is None else _threshold(match["threshold"])
+    if match is None or threshold is None:
         raise SpecError(f'"{text}" is not a rule: write one such as "accuracy >= 0.8", with > >= = < or <=')
-    operator = _SAME.get(found["operator"], found["operator"])
-    return Rule(address=found["address"].strip(), operator=cast("Operator", operator), threshold=threshold)
+    operator = _SAME.get(match["operator"], match["operator"])
+    return Rule(address=match["address"].strip(), operator=cast("Operator", operator), threshold=threshold)
 
 
 def _threshold(text: str) -> float | None:
@@ -74,8 +74,8 @@ def _threshold(text: str) -> float | None:
 def find_values(values: Iterable[tuple[str, MetricValue]], suffix: str) -> dict[str, MetricValue]:
     """The values whose address is the given one, or ends in it after a slash; none where nothing matches.
 
-    >>> found = find_values([("exact/mean/accuracy", MetricValue(value=1.0, n=3))], "accuracy")
-    >>> list(found)
+    >>> values = find_values([("exact/mean/accuracy", MetricValue(value=1.0, n=3))], "accuracy")
+    >>> list(values)
     ['exact/mean/accuracy']
     """
     every = list(values)
@@ -102,15 +102,15 @@ def find_addresses(addresses: Iterable[str], suffix: str) -> list[str]:
 def one_address(addresses: Iterable[str], suffix: str) -> str:
     """The one address that a suffix means."""
     every = list(addresses)
-    found = find_addresses(every, suffix)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise SpecError(f'"{suffix}" could be any of: {", ".join(found)}')
+    matches = find_addresses(every, suffix)
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise SpecError(f'"{suffix}" could be any of: {", ".join(matches)}')
     ends = {"/".join(parts[i:]) for address in every for parts in [address.split("/")] for i in range(len(parts))}
-    near = nearest(suffix, sorted(ends))
-    there = "" if near else f"; there are: {listing(every)}"
-    raise SpecError(Problem(message=f'there is no value "{suffix}"{there}', suggestion=near))
+    closest = nearest(suffix, sorted(ends))
+    alternatives = "" if closest else f"; there are: {listing(every)}"
+    raise SpecError(Problem(message=f'there is no value "{suffix}"{alternatives}', suggestion=closest))
 
 
 def holds(value: MetricValue, operator: Operator, threshold: float, *, on: On = "point") -> tuple[bool, str]:
@@ -129,12 +129,12 @@ def holds(value: MetricValue, operator: Operator, threshold: float, *, on: On = 
     interval = value.interval
     ends = _worse(value, operator)
     if interval is None or None in ends:
-        why = interval.caveat if interval is not None and interval.caveat else "the value has no interval"
-        return False, f"{number(value.value)} has no bound to go by: {why}"
-    known = tuple(end for end in ends if end is not None)
+        reason = interval.caveat if interval is not None and interval.caveat else "the value has no interval"
+        return False, f"{number(value.value)} has no bound to go by: {reason}"
+    bounds = tuple(end for end in ends if end is not None)
     which = {">": "low end", "<": "high end", "=": "interval"}[operator[0]]
-    shown = " to ".join(number(end) for end in known)
-    return _compared(known, operator, threshold, f"{shown} ({which} of {number(value.value)})")
+    bounds_text = " to ".join(number(end) for end in bounds)
+    return _compared(bounds, operator, threshold, f"{bounds_text} ({which} of {number(value.value)})")
 
 
 def _worse(value: MetricValue, operator: Operator) -> tuple[float | None, ...]:
@@ -144,9 +144,9 @@ def _worse(value: MetricValue, operator: Operator) -> tuple[float | None, ...]:
     return {">": (interval.low,), "<": (interval.high,), "=": (interval.low, interval.high)}[operator[0]]
 
 
-def _compared(ends: tuple[float, ...], operator: Operator, threshold: float, shown: str) -> tuple[bool, str]:
+def _compared(ends: tuple[float, ...], operator: Operator, threshold: float, subject: str) -> tuple[bool, str]:
     satisfied = all(_satisfies(end, operator, threshold) for end in ends)
-    return satisfied, f"{shown} is {'' if satisfied else 'not '}{operator} {threshold:g}"
+    return satisfied, f"{subject} is {'' if satisfied else 'not '}{operator} {threshold:g}"
 
 
 def _satisfies(end: float, operator: Operator, threshold: float) -> bool:

@@ -148,19 +148,19 @@ def replay_escalation(
             raise SpecError("this point has no threshold: it was measured on a run; replay a point of a calibration")
         if per_criterion is not None:
             raise SpecError("a point has thresholds of its own: give either a point or per_criterion")
-        threshold, own = escalation.threshold, dict(escalation.per_criterion or {})
+        threshold, thresholds = escalation.threshold, dict(escalation.per_criterion or {})
     else:
-        threshold, own = escalation, dict(per_criterion or {})
-    check_thresholds(threshold, own)
+        threshold, thresholds = escalation, dict(per_criterion or {})
+    check_thresholds(threshold, thresholds)
     cascade = _Cascade(dm_result, llm_result, _Rules(cannot_assess_config, normalize, llm_calls))
-    check_names(own, cascade.rubrics)
+    check_names(thresholds, cascade.rubrics)
     if isinstance(escalation, EscalationPoint) and escalation.calibration_fingerprint == cascade.fingerprint:
         warnings.warn(
             "the thresholds were calibrated on these items: what they give here is optimistic; replay them on others",
             RubricWarning,
             stacklevel=2,
         )
-    return cascade.replay(threshold, own)
+    return cascade.replay(threshold, thresholds)
 
 
 @arguments_checked({})
@@ -168,18 +168,20 @@ def escalation_stats(result: EvalResult, dataset: RubricDataset, *, metric: Metr
     """What an escalation gave, from its run or its replay: how much was escalated, and who was right how often."""
     _require_labels(dataset)
     pairs = list(_pairs(result, dataset))
-    kept = [pair for pair in pairs if not pair.report.escalated]
+    unescalated = [pair for pair in pairs if not pair.report.escalated]
     # a first judge that failed or abstained has no verdict that the panel's could be compared with
     deferred = [pair for pair in pairs if pair.report.escalated and None not in (pair.first, pair.final)]
     costs = result.total_completion_cost
     return EscalationPoint(
-        escalation_rate=(len(pairs) - len(kept)) / len(pairs) if pairs else None,
-        dm_accuracy_kept=_accuracy([(pair.first, pair.label) for pair in kept]),
+        escalation_rate=(len(pairs) - len(unescalated)) / len(pairs) if pairs else None,
+        dm_accuracy_kept=_accuracy([(pair.first, pair.label) for pair in unescalated]),
         dm_accuracy_escalated=_accuracy([(pair.first, pair.label) for pair in deferred]),
         fallback_accuracy_escalated=_accuracy([(pair.final, pair.label) for pair in deferred]),
         metric=_measured(result, dataset, metric, pairs),
         cost_usd=None if costs is None else float(costs),
-        compute_seconds=math.fsum(_seconds(item) for item in result.item_results),
+        compute_seconds=math.fsum(
+            float(getattr(item, "duration_seconds", None) or 0.0) for item in result.item_results
+        ),
     )
 
 
@@ -214,18 +216,20 @@ def calibrate_escalation(
     cascade = _Cascade(dm_result, llm_result, _Rules(cannot_assess_config, normalize, llm_calls))
     measured: dict[frozenset[tuple[int, int]], EscalationPoint] = {}
 
-    def point(threshold: float, own: Mapping[str, float]) -> EscalationPoint:
+    def point(threshold: float, criterion_thresholds: Mapping[str, float]) -> EscalationPoint:
         # thresholds between the same two confidences escalate the same pairs
-        escalated = cascade.escalated(threshold, own)
+        escalated = cascade.escalated(threshold, criterion_thresholds)
         if escalated not in measured:
-            measured[escalated] = escalation_stats(cascade.replay(threshold, own), dataset, metric=metric)
-        settings = {"threshold": float(threshold), "per_criterion": dict(own) or None}
+            measured[escalated] = escalation_stats(
+                cascade.replay(threshold, criterion_thresholds), dataset, metric=metric
+            )
+        settings = {"threshold": float(threshold), "per_criterion": dict(criterion_thresholds) or None}
         return measured[escalated].model_copy(update={**settings, "calibration_fingerprint": cascade.fingerprint})
 
     points = [point(threshold, {}) for threshold in sweep]
     if per_criterion:
-        own = _own_thresholds(dataset, dm_result, sweep, points, point, min_pairs_per_criterion)
-        points = [point(threshold, own) for threshold in sweep] if own else points
+        criterion_thresholds = _own_thresholds(dataset, dm_result, sweep, points, point, min_pairs_per_criterion)
+        points = [point(threshold, criterion_thresholds) for threshold in sweep] if criterion_thresholds else points
     return EscalationCurve(points=points)
 
 
@@ -250,19 +254,19 @@ def _own_thresholds(
             RubricWarning,
             stacklevel=3,
         )
-    if all(each.metric is None for each in points):
+    if all(point.metric is None for point in points):
         return {}
     start = _best(points).threshold
     assert start is not None
-    own: dict[str, float] = {}
+    thresholds: dict[str, float] = {}
     for name in (name for name, count in labels.items() if count >= least):
-        tried = {threshold: measure(start, {**own, name: threshold}) for threshold in sweep}
+        tried = {threshold: measure(start, {**thresholds, name: threshold}) for threshold in sweep}
         # the criterion's own threshold takes part in ties, not the one for all
-        ranked = [each.model_copy(update={"threshold": threshold}) for threshold, each in tried.items()]
+        ranked = [point.model_copy(update={"threshold": threshold}) for threshold, point in tried.items()]
         chosen = _best(ranked).threshold
         assert chosen is not None
-        own[name] = chosen
-    return own
+        thresholds[name] = chosen
+    return thresholds
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,8 +318,9 @@ class _Cascade:
         for item in self._items:
             texts = [
                 item.result.item.submission,
-                *(each.requirement for each in (item.rubric.criteria if item.rubric else ())),
+                *(criterion.requirement for criterion in (item.rubric.criteria if item.rubric else ())),
             ]
+            # separators that no text holds: otherwise two lists of texts could give one digest
             digest.update("\x1f".join(texts).encode() + b"\x1e")
         self.fingerprint = digest.hexdigest()[:16]
 
@@ -327,48 +332,50 @@ class _Cascade:
     def _read(self, result: ItemResult, panel: ItemResult) -> _Item:
         if result.item.submission != panel.item.submission:
             raise SpecError(f"item {result.item_idx} has another text in each of the two runs")
-        said, decided = _reports(result), _reports(panel)
-        if said is None:
+        first_reports, decided = _reports(result), _reports(panel)
+        if first_reports is None:
             return _Item(result, panel, None, [], None, [])
-        if any(each.escalated for each in (*said, *(decided or ()))):
+        if any(report.escalated for report in (*first_reports, *(decided or ()))):
             raise SpecError("a replay needs the run of each judge alone, and one of these runs has an escalation")
-        if decided is not None and [_content(each) for each in said] != [_content(each) for each in decided]:
+        if decided is not None and [_content(report) for report in first_reports] != [
+            _content(report) for report in decided
+        ]:
             raise SpecError(f"item {result.item_idx} was graded by other criteria in each of the two runs")
-        votes = [list(each.votes) for each in said]
+        votes = [list(report.votes) for report in first_reports]
         sure = [
-            confidence_of(each.criterion, cast, self._first.config.strategy(each.criterion))
-            for each, cast in zip(said, votes, strict=True)
+            confidence_of(report.criterion, cast, self._first.config.strategy(report.criterion))
+            for report, cast in zip(first_reports, votes, strict=True)
         ]
-        panel_votes = None if decided is None else [list(each.votes) for each in decided]
-        return _Item(result, panel, Rubric([each.criterion for each in said]), votes, panel_votes, sure)
+        panel_votes = None if decided is None else [list(report.votes) for report in decided]
+        return _Item(result, panel, Rubric([report.criterion for report in first_reports]), votes, panel_votes, sure)
 
-    def escalated(self, threshold: float, own: Mapping[str, float]) -> frozenset[tuple[int, int]]:
+    def escalated(self, threshold: float, per_criterion: Mapping[str, float]) -> frozenset[tuple[int, int]]:
         """The items and criteria, by number, that go to the panel."""
         return frozenset(
             (place, number)
             for place, item in enumerate(self._items)
             if item.rubric is not None
             for number, (name, sure) in enumerate(zip(item.rubric.names, item.confidences, strict=True))
-            if is_doubtful(sure, own.get(name, threshold))
+            if is_doubtful(sure, per_criterion.get(name, threshold))
         )
 
-    def replay(self, threshold: float, own: Mapping[str, float]) -> EvalResult:
+    def replay(self, threshold: float, per_criterion: Mapping[str, float]) -> EvalResult:
         """The result of the escalation at these thresholds."""
-        escalated = self.escalated(threshold, own)
+        escalated = self.escalated(threshold, per_criterion)
         ids = dict.fromkeys(vote.judge_id for item in self._items for cast in item.panel_votes or () for vote in cast)
         judges = tuple(Judge(id=name, model=name) for name in ids) or (Judge(id="escalation", model="escalation"),)
-        stronger = Escalation(judges=judges, threshold=threshold, per_criterion=dict(own))
+        stronger = Escalation(judges=judges, threshold=threshold, per_criterion=dict(per_criterion))
         config = replace(self._rules.config(self._panel.config), escalation=stronger)
         results = [
             self._replayed(item, frozenset(number for at, number in escalated if at == place), config)
             for place, item in enumerate(self._items)
         ]
-        reports = [each for item in results if item.graded is not None for each in item.graded.criteria]
+        reports = [report for item in results if item.graded is not None for report in item.graded.criteria]
         return replace(
             self._first,
             item_results=type(self._first.item_results)(results),
             total_completion_cost=self._cost(escalated),
-            n_ties=sum(each.by_tie for each in reports),
+            n_ties=sum(report.by_tie for report in reports),
             n_verdicts=len(reports),
             mean_score=None,
             config=config,
@@ -396,6 +403,7 @@ class _Cascade:
         first, panel = self._first.total_completion_cost, self._panel.total_completion_cost
         if first is None or panel is None:
             return None
+        # one request about all criteria of an item costs the same, however many of them are in doubt
         if self._rules.llm_calls == "per_item":
             share = len({place for place, _ in escalated}) / max(1, len(self._items))
         else:
@@ -421,15 +429,15 @@ def _pairs(result: EvalResult, dataset: RubricDataset) -> Iterator[_Pair]:
         if item.item_idx >= len(dataset) or dataset[item.item_idx].submission != item.item.submission:
             raise SpecError(f"item {item.item_idx} of the dataset is not the one that was graded")
         labels = labels_of(dataset, item.item_idx)
-        for place, each in enumerate(reports):
-            strategy = result.config.strategy(each.criterion)
-            first = decide(each.criterion, first_votes(each.votes), strategy).verdict
+        for place, report in enumerate(reports):
+            strategy = result.config.strategy(report.criterion)
+            first = decide(report.criterion, first_votes(report.votes), strategy).verdict
             final = (
                 None
-                if each.error is not None
-                else option_word(each.criterion, decide(each.criterion, deciding(each.votes), strategy).verdict)
+                if report.error is not None
+                else option_word(report.criterion, decide(report.criterion, deciding(report.votes), strategy).verdict)
             )
-            yield _Pair(each, labels[place] if labels else None, option_word(each.criterion, first), final)
+            yield _Pair(report, labels[place] if labels else None, option_word(report.criterion, first), final)
 
 
 def _reports(item: ItemResult) -> Sequence[EnsembleCriterionReport] | None:
@@ -442,8 +450,8 @@ def _content(report: EnsembleCriterionReport) -> tuple[str, tuple[str, ...]]:
 
 
 def _accuracy(pairs: Sequence[tuple[str | None, str | None]]) -> float | None:
-    labelled = [(said, label) for said, label in pairs if said is not None and label is not None]
-    return sum(said == label for said, label in labelled) / len(labelled) if labelled else None
+    labelled = [(verdict, label) for verdict, label in pairs if verdict is not None and label is not None]
+    return sum(verdict == label for verdict, label in labelled) / len(labelled) if labelled else None
 
 
 def _measured(result: EvalResult, dataset: RubricDataset, metric: Metric, pairs: Sequence[_Pair]) -> float | None:
@@ -461,11 +469,6 @@ def _measured(result: EvalResult, dataset: RubricDataset, metric: Metric, pairs:
     if value is not None and not isinstance(value, int | float):
         raise SpecError(f"the metric of a calibration must be a number, not {type(value).__name__}")
     return None if value is None or math.isnan(value) else float(value)
-
-
-def _seconds(item: ItemResult) -> float:
-    """How long grading an item took, where the result says so."""
-    return float(getattr(item, "duration_seconds", None) or 0.0)
 
 
 def _require_labels(dataset: RubricDataset) -> None:

@@ -41,6 +41,7 @@ class SpendingLimit:
         """Set money aside for a call; raises BudgetReached when it is not there and will not come back."""
         async with self._settled:
             while self._spent + self._promised + most_usd > self._limit:
+                # nothing in flight means that no promised money can come back: waiting would never end
                 if self._in_flight == 0:
                     raise BudgetReached
                 await self._settled.wait()

@@ -59,10 +59,10 @@ class _Counting:
     async def ask(self, request: Request) -> Reply:
         tally = self.tallies.setdefault(request.purpose, _Tally())
         key = call_key(self._prefix, canonical(request))
-        known = self._memory.get(key)
-        if known is not None:
+        reply = self._memory.get(key)
+        if reply is not None:
             tally.cached += 1
-            return known
+            return reply
         if key not in self._asked:
             self._asked.add(key)
             tally.calls += 1
@@ -70,6 +70,7 @@ class _Counting:
             tally.tokens_in += estimate_tokens(request) - (limit or 0)
             tally.limited = tally.limited and limit is not None
             tally.most_out += limit or 0
+        # a plan asks nobody: the caller goes on as it does after a failed call
         raise CallError(Failure(stage="plan", kind="budget", detail="not asked"))
 
 
@@ -104,15 +105,15 @@ def estimate_run(plan: Plan, store: Store) -> Estimate:
 
 def _settled(store: Store, run_no: int, layout: RowLayout) -> list[int]:
     """The cells that are done, without those that a run would take up again."""
-    again = {layout.cell(position) for position in evidence.retryable_positions(store, run_no)}
-    return [cell for cell in done_cells(store, run_no, layout) if cell not in again]
+    retryable = {layout.cell(position) for position in evidence.retryable_positions(store, run_no)}
+    return [cell for cell in done_cells(store, run_no, layout) if cell not in retryable]
 
 
 def precision_of(n_samples: int) -> ExpectedPrecision | None:
     """What the numbers of so many samples can show; None for no samples.
 
-    >>> found = precision_of(400)
-    >>> round(found.half_width, 3), round(found.difference, 3)
+    >>> precision = precision_of(400)
+    >>> round(precision.half_width, 3), round(precision.difference, 3)
     (0.049, 0.044)
     """
     from assay.stats.interval import wilson
@@ -192,8 +193,8 @@ def _model_plan(
 ) -> ModelEstimate:
     tokens_in = TokenRange(low=tally.tokens_in * 0.75, expected=tally.tokens_in, high=tally.tokens_in * 1.5)
     seen = reply_tokens(store, connection.name, purpose)
-    each = seen if seen is not None else REPLY_TOKENS[purpose]
-    expected = tally.calls * each
+    tokens_per_reply = seen if seen is not None else REPLY_TOKENS[purpose]
+    expected = tally.calls * tokens_per_reply
     if tally.limited:
         expected = min(expected, tally.most_out)
     high = tally.most_out if tally.limited else expected * 4

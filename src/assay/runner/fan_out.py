@@ -42,12 +42,12 @@ def row_id(sample_id: str, n: int) -> str:
 
 def fanned_batch(solved: Solved, fanned: Sequence[Sequence[Fanned] | Failure]) -> Solved:
     """A solved batch with the rows that became of its answered rows; those that failed keep one row each."""
-    made = iter(fanned)
+    rows_of_answers = iter(fanned)
     entries: list[tuple[int, str, Fanned, str]] = []
     failures: dict[int, Failure] = {}
     rows = solved.rows
     for place, position in enumerate(rows.positions):
-        became = solved.failures[place] if place in solved.failures else next(made)
+        became = solved.failures[place] if place in solved.failures else next(rows_of_answers)
         first = FANNED.first_position(position)
         if isinstance(became, Failure):
             failures[len(entries)] = became
@@ -73,7 +73,7 @@ def fanned_batch(solved: Solved, fanned: Sequence[Sequence[Fanned] | Failure]) -
 
 def fanned_cell(answered: Answered, rows: Sequence[Fanned]) -> list[Answered]:
     """An answered cell as the rows that became of it; the first one stands for the cell where cells are counted."""
-    made: list[Answered] = []
+    cells: list[Answered] = []
     for n, row in enumerate(rows):
         cell = replace(
             answered.cell,
@@ -82,5 +82,5 @@ def fanned_cell(answered: Answered, rows: Sequence[Fanned]) -> list[Answered]:
             sample=row.sample,
             text=orjson.dumps(row.sample).decode(),
         )
-        made.append(Answered(cell, answered.calls, answer=row.answer, trace=row.trace, first=n == 0))
-    return made
+        cells.append(Answered(cell, answered.calls, answer=row.answer, trace=row.trace, first=n == 0))
+    return cells

@@ -48,8 +48,10 @@ class Models:
         self._most = max_concurrency
         self._salt = salt
         # the same model may answer and judge: its limits are one endpoint's limits
-        made = {id(connection): self._wrap(connection) for connection in _distinct(connections)}
-        self.by_key: dict[str | None, Policies] = {key: made[id(each)] for key, each in connections.items()}
+        policies = {id(connection): self._wrap(connection) for connection in _distinct(connections)}
+        self.by_key: dict[str | None, Policies] = {
+            key: policies[id(connection)] for key, connection in connections.items()
+        }
 
     def _wrap(self, connection: Connection) -> Policies:
         limits = connection.limits

@@ -52,14 +52,10 @@ async def answer_all(
     if purse is None and options.max_cost is not None:
         purse = SpendingLimit(options.max_cost)
     if purse is not None:
-        purse.note_spent(_spent(store, record.no))
-    models = Models(
-        plan.connections,
-        memory,
-        purse=purse,
-        max_concurrency=options.max_concurrency,
-        salt=_salt(plan, record),
-    )
+        purse.note_spent(sum((spent.cost_usd or Decimal(0) for spent in spending(store, record.no)), Decimal(0)))
+    # calls with different salts never share a reply: without a cache, a run has a salt of its own
+    salt = record.id if options.cache_policy == "no-cache" else repeat_salt(plan)
+    models = Models(plan.connections, memory, purse=purse, max_concurrency=options.max_concurrency, salt=salt)
     done = done_cells(store, record.no, plan.layout)
     work = Work(
         solver=plan.loaded.solver,
@@ -85,11 +81,6 @@ async def answer_all(
     )
 
 
-def _salt(plan: Plan, record: RunRecord) -> str:
-    """What sets the calls of a run apart from those of others: nothing, its repeat, or itself."""
-    return record.id if plan.options.cache_policy == "no-cache" else repeat_salt(plan)
-
-
 def repeat_salt(plan: Plan) -> str:
     """What sets the calls of a repeated run apart from those of the first."""
     return f"repeat {plan.options.repeat}" if plan.options.repeat else ""
@@ -98,10 +89,6 @@ def repeat_salt(plan: Plan) -> str:
 def defaults_of(sampling: Sampling) -> Sampling | None:
     """A model's own way of choosing words; None when it has none."""
     return None if sampling == Sampling() else sampling
-
-
-def _spent(store: Store, run_no: int) -> Decimal:
-    return sum((spent.cost_usd or Decimal(0) for spent in spending(store, run_no)), Decimal(0))
 
 
 def cells_of(plan: Plan, done: Iterator[int]) -> Iterator[Cell]:

@@ -35,6 +35,7 @@ class Engine:
 
     async def run(self, cells: Iterator[Cell]) -> None:
         """Finish every cell, or raise what stopped the run; what was answered is committed either way."""
+        # the workers share one iterator: a sample is read only when somebody is free to answer it
         workers = [asyncio.create_task(self._worker(cells)) for _ in range(self._work.width)]
         committing = asyncio.create_task(self._groups.run())
         try:
@@ -83,12 +84,12 @@ class Engine:
         solver = self._work.solver
         assert solver is not None
         assert solver.fan_out is not None
-        made: Sequence[Fanned] | Failure
-        made = solved if isinstance(solved, Failure) else (await asyncio.to_thread(solver.fan_out, solved))[0]
-        if isinstance(made, Failure):
+        fanned: Sequence[Fanned] | Failure
+        fanned = solved if isinstance(solved, Failure) else (await asyncio.to_thread(solver.fan_out, solved))[0]
+        if isinstance(fanned, Failure):
             cell = replace(answered.cell, position=FANNED.first_position(answered.cell.position))
-            return [Answered(cell, answered.calls, failure=made)]
-        rows = fanned_cell(answered, made)
+            return [Answered(cell, answered.calls, failure=fanned)]
+        rows = fanned_cell(answered, fanned)
         await asyncio.gather(*(self._score(row, _row_of(row), ask) for row in rows))
         return rows
 
@@ -128,13 +129,16 @@ class Engine:
 
     async def _commit(self) -> None:
         """Score and commit what is finished; only then does it count as done."""
+        # both are taken before the first await: an answer and the replies it cost must not come into different groups
         group, self._finished = self._finished, []
         paid = self._memory.hand_over()
         if not group and not paid:
             return
+        # replies come in any order; rows that are inserted in the order of their keys touch fewer pages
         group.sort(key=lambda answered: answered.cell.position)
         batch = solved_batch(group, list(self._judges), has_solver=self._work.solver is not None)
         done = self.done + sum(1 for a in group if a.first)
+        # in a thread: scorers and the disk would stop the event loop, and every request with it
         self.failed += await asyncio.to_thread(self._score_and_write, batch, done, paid)
         self._memory.committed()
         self.done = done

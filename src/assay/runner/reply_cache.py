@@ -57,7 +57,8 @@ class ReplyCache:
         if key not in self._stored:
             return None
         call = self._pending.get(key) or self._committing.get(key)
-        return self._reader.get(key) if call is None else _free(call.reply)
+        # a reply that this run has paid for costs nothing when it is asked for again
+        return self._reader.get(key) if call is None else replace(call.reply, cached=True)
 
     def keep(self, call: PaidCall) -> None:
         self._pending[call.key] = call
@@ -92,7 +93,3 @@ class ReplyCache:
 
     def close(self) -> None:
         self._reader.close()
-
-
-def _free(reply: Reply) -> Reply:
-    return replace(reply, cached=True)

@@ -46,13 +46,13 @@ def rescore(
     code: CodeOptions = NO_CODE,
     name: str | None = None,
     tags: Sequence[str] = (),
-    **how: Any,
+    **load_options: Any,
 ) -> Rescored:
     """Score the stored answers of a run with the scorers of a task file; the answers are copied, never asked for.
 
     The new run has the `name` and `tags` it is given, not those of the run that was answered.
     """
-    loaded = load_task(path, registry, strict=True, **how)
+    loaded = load_task(path, registry, strict=True, **load_options)
     problems = [*loaded.problems, *code_problems(loaded)]
     if problems:
         raise SpecError(problems)
@@ -72,13 +72,13 @@ def rescore(
     spec = replace(new.spec, name=name, tags=tuple(tags), evaluation=None, specification=None)
     # one transaction: a run that was killed in between would look like one over no samples
     with store.begin() as connection:
-        made = runs.insert(connection, replace(new, spec=spec))
-        evidence.copy_samples(connection, record.rows_of, made.no)
+        rescored = runs.insert(connection, replace(new, spec=spec))
+        evidence.copy_samples(connection, record.rows_of, rescored.no)
     with with_sandbox(loaded, code) as ready:
-        _score_all(ready, store, made)
-        _carry_judges_over(loaded, store, record, made)
+        _score_all(ready, store, rescored)
+        _carry_judges_over(loaded, store, record, rescored)
         report = conclude(
-            ready, store, made, n_cached=evidence.count_samples(store, made.no), runs_used={record.rows_of}
+            ready, store, rescored, n_cached=evidence.count_samples(store, rescored.no), runs_used={record.rows_of}
         )
     return Rescored(report=report, stale=tuple(_stale(before, loaded)))
 
@@ -143,7 +143,7 @@ def _refuse_unknown_columns(loaded: LoadedTask, store: Store, record: RunRecord)
         raise SpecError(problems)
 
 
-def _carry_judges_over(loaded: LoadedTask, store: Store, record: RunRecord, made: RunRecord) -> None:
+def _carry_judges_over(loaded: LoadedTask, store: Store, record: RunRecord, rescored: RunRecord) -> None:
     """A judge that is as it was keeps its scores."""
     keys = record.spec.scorer_keys
     for slot, scorer in enumerate(loaded.scorers, start=1):
@@ -151,7 +151,7 @@ def _carry_judges_over(loaded: LoadedTask, store: Store, record: RunRecord, made
             continue
         source = (record.rows_of, keys.index(scorer.key) + 1)
         with store.begin() as connection:
-            evidence.copy_scores(connection, source, (made.no, slot))
+            evidence.copy_scores(connection, source, (rescored.no, slot))
 
 
 _ONLY_VERSION = ("version",)

@@ -1,4 +1,4 @@
-"""Scores of a solved batch: deterministic scorers run over columns, what judges said joins as columns."""
+"""Scores of a solved batch: deterministic scorers run over columns, outcomes of judges join them."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ async def arun_task(
         begun = _begin(plan, store)
         if isinstance(begun, RunReport):
             return begun
-        with _put_down_when_stopped(store, begun):
+        with _marked_when_stopped(store, begun):
             ended = await answer_all(plan, store, begun, listener, spending_limit)
             score_whole(store, begun.no, loaded.scorers)
             return conclude(loaded, store, begun, n_cached=ended.cached, runs_used=ended.runs_used, status=ended.status)
@@ -66,27 +66,27 @@ async def arun_task(
 def _run_offline(plan: Plan, store: Store, listener: Listener) -> RunReport:
     """Gather evidence, or score recorded answers: no model is asked."""
     if plan.loaded.evidence is not None:
-        return _gathered(plan, store)
+        return _gather_evidence(plan, store)
     begun = _begin(plan, store)
     if isinstance(begun, RunReport):
         return begun
-    with _put_down_when_stopped(store, begun):
+    with _marked_when_stopped(store, begun):
         run_recorded(plan, store, begun, listener)
         score_whole(store, begun.no, plan.loaded.scorers)
         return conclude(plan.loaded, store, begun, n_cached=begun.cursor)
 
 
-def _gathered(plan: Plan, store: Store) -> RunReport:
+def _gather_evidence(plan: Plan, store: Store) -> RunReport:
     """The evidence of a system task, gathered anew each time: what it looks at may have changed."""
     from assay.runner.system import gather
 
     record = runs.start(store, _new_run(plan))
-    with _put_down_when_stopped(store, record):
+    with _marked_when_stopped(store, record):
         return gather(plan.loaded, store, record, plan.options.code)
 
 
 @contextmanager
-def _put_down_when_stopped(store: Store, record: RunRecord) -> Iterator[None]:
+def _marked_when_stopped(store: Store, record: RunRecord) -> Iterator[None]:
     """Mark a run that does not reach its end, so that it can be resumed."""
     try:
         yield
@@ -109,10 +109,12 @@ def _begin(plan: Plan, store: Store) -> RunRecord | RunReport:
         raise SpecError(f"a task may have at most {MAX_SLOTS - 1} scorers")
     before = None if plan.options.fresh else runs.latest_of(store, plan.identity)
     if before is not None and before.status == "completed" and not evidence.has_retryable(store, before.rows_of):
+        # nothing is left to ask: the new run shares the rows of the old one, and only its metrics are computed
         record = runs.start(store, _new_run(plan), evidence=before.rows_of)
         return conclude(plan.loaded, store, record, n_cached=evidence.count_samples(store, record.rows_of))
     if before is None or before.status == "completed":
         return runs.start(store, _new_run(plan))
+    # an unfinished run goes on under its own id, with whatever name the user gives it now
     return runs.rename(store, runs.claim(store, before), plan.spec)
 
 

@@ -28,7 +28,7 @@ def gather(loaded: LoadedTask, store: Store, record: RunRecord, options: CodeOpt
     """Run the code of a system task and keep what it says; a RunError when it fails."""
     code = loaded.evidence
     assert code is not None
-    values = _values(_called(code, options))
+    values = _values(_run_evidence_code(code, options))
     metric = MetricReport(key=EVIDENCE, type="system_task", result=MetricResult(values=values))
     scorer = ScorerReport(
         key=EVIDENCE,
@@ -55,7 +55,7 @@ def gather(loaded: LoadedTask, store: Store, record: RunRecord, options: CodeOpt
     return report
 
 
-def _called(code: EvidenceCode, options: CodeOptions) -> Any:
+def _run_evidence_code(code: EvidenceCode, options: CodeOptions) -> Any:
     from assay.sandbox.program import CallFailed, Program
 
     with sandbox_for([code], options) as sandbox:
@@ -66,18 +66,18 @@ def _called(code: EvidenceCode, options: CodeOptions) -> Any:
     return result.value
 
 
-def _values(given: Any) -> dict[str, MetricValue]:
-    metrics = given.get("metrics") if isinstance(given, dict) else None
+def _values(evidence: Any) -> dict[str, MetricValue]:
+    metrics = evidence.get("metrics") if isinstance(evidence, dict) else None
     if not isinstance(metrics, dict) or not metrics:
-        wanted = '{"metrics": {name: {"value": number}}}'
-        raise RunError(f"no evidence: compute_evidence gave {described(given)}, not {wanted} with a metric in it")
+        expected = '{"metrics": {name: {"value": number}}}'
+        raise RunError(f"no evidence: compute_evidence gave {described(evidence)}, not {expected} with a metric in it")
     return {name: _value(name, entry) for name, entry in metrics.items()}
 
 
 def _value(name: str, entry: Any) -> MetricValue:
     """A number with its reason; what is none is undefined."""
-    said: Mapping[str, Any] = entry if isinstance(entry, dict) else {"value": entry}
-    value, reason = said.get("value"), said.get("reason")
+    fields: Mapping[str, Any] = entry if isinstance(entry, dict) else {"value": entry}
+    value, reason = fields.get("value"), fields.get("reason")
     if isinstance(value, int | float) and math.isfinite(value):
         interval = no_interval(NO_INTERVAL if reason is None else str(reason))
         return MetricValue(value=float(value), n=0, interval=interval, reason=None if reason is None else str(reason))

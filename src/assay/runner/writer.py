@@ -102,15 +102,15 @@ class RunWriter:
             write_calls(connection, self._run_no, paid)
 
     def _write(self, connection: Connection, slot: int, rows: Rows, columns: ScoreColumns) -> None:
-        kept = without(rows, columns.failures)
+        scored = without(rows, columns.failures)
         columns, cast = _without_votes(columns, rows.positions)
         values, metadata = self._encode(slot, columns, len(rows))
-        evidence.write_scores(connection, self._run_no, slot, kept.positions, values, metadata)
+        evidence.write_scores(connection, self._run_no, slot, scored.positions, values, metadata)
         write_votes(connection, ((pack(self._run_no, position, slot), votes) for position, votes in cast))
         lost = [(rows.positions[place], failure) for place, failure in columns.failures.items()]
         evidence.write_failures(connection, self._run_no, slot, lost)
-        again = [rows.positions[place] for place in sorted(columns.unsettled)]
-        evidence.write_unsettled(connection, self._run_no, slot, again)
+        unsettled = [rows.positions[place] for place in sorted(columns.unsettled)]
+        evidence.write_unsettled(connection, self._run_no, slot, unsettled)
 
     def _encode(self, slot: int, columns: ScoreColumns, n: int) -> tuple[list[str], list[str]]:
         for_values, for_metadata = self._encoders.setdefault(slot, (RowEncoder(), RowEncoder()))
@@ -141,14 +141,14 @@ def _storable(row: Solved, scores: Scored, rejection: Callable[[Solved, Scored],
     if reason is not None:
         bare = replace(row.rows, answers=None, traces=None)
         return replace(row, rows=bare, failures={0: Failure(stage="solve", kind="store", detail=reason)}), {}
-    kept = {}
+    storable = {}
     for slot, columns in scores.items():
         reason = rejection(row, {slot: columns})
         if reason is not None:
             failure = Failure(stage="score", kind="store", detail=reason)
             columns = ScoreColumns(values={}, failures={0: failure})
-        kept[slot] = columns
-    return row, kept
+        storable[slot] = columns
+    return row, storable
 
 
 def _without_votes(columns: ScoreColumns, positions: Sequence[int]) -> tuple[ScoreColumns, list[tuple[int, Votes]]]:
@@ -205,6 +205,7 @@ class GroupCommit:
             await self._alarm
             timer.cancel()
             await self._commit_now()
+        # what was finished while the last group was on its way to the disk
         await self._commit_now()
 
     async def _commit_now(self) -> None:

@@ -49,8 +49,8 @@ def abstentions(
 ) -> Abstentions:
     """Count abstentions (-1) of truth and judge, and bound the accuracy that they hide.
 
-    >>> found = abstentions(np.array([0, 1, -1, 1]), np.array([0, -1, 1, 1]), rng=np.random.default_rng(1))
-    >>> found.assessed, found.judge_rate.value, found.accuracy_low.value, found.accuracy_high.value
+    >>> counts = abstentions(np.array([0, 1, -1, 1]), np.array([0, -1, 1, 1]), rng=np.random.default_rng(1))
+    >>> counts.assessed, counts.judge_rate.value, counts.accuracy_low.value, counts.accuracy_high.value
     (2, 0.25, 0.5, 1.0)
     """
     no_truth, no_judge = truth == MISSING, judge == MISSING

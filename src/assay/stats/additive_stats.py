@@ -54,8 +54,8 @@ class Additive:
         """The number itself; NaN where it is undefined or there are too few items."""
         if self.n < LEAST_ITEMS:
             return float("nan")
-        found = self.units()
-        return float(self.value(found.counts @ found.sums))
+        unit_sums = self.units()
+        return float(self.value(unit_sums.counts @ unit_sums.sums))
 
 
 def table_sums(pairs: Pairs, statistic: Statistic) -> Additive:
@@ -69,8 +69,8 @@ def table_sums(pairs: Pairs, statistic: Statistic) -> Additive:
     hits = one[pairs.truth] * (pairs.truth == pairs.predicted)[:, None]
 
     def value(sums: FloatArray) -> FloatArray:
-        found = np.split(sums, 3, axis=-1)
-        return statistic(Marginals(hits=found[0], truth=found[1], predicted=found[2]))
+        parts = np.split(sums, 3, axis=-1)
+        return statistic(Marginals(hits=parts[0], truth=parts[1], predicted=parts[2]))
 
     return Additive(
         rows=np.concatenate([hits, one[pairs.truth], one[pairs.predicted]], axis=1),
@@ -87,7 +87,7 @@ def too_many(classes: int) -> str | None:
     return f"more than {MOST_CLASSES} classes" if classes > MOST_CLASSES else None
 
 
-def bootstrapped(made: Additive, *, rng: np.random.Generator | None, level: float = 0.95) -> MetricValue:
+def bootstrapped(statistic: Additive, *, rng: np.random.Generator | None, level: float = 0.95) -> MetricValue:
     """The number with its Bayesian bootstrap interval, or None with the reason; without `rng` it has no interval.
 
     >>> from assay.stats.classification import kappa
@@ -96,26 +96,32 @@ def bootstrapped(made: Additive, *, rng: np.random.Generator | None, level: floa
     >>> value.value, 0.5 < value.interval.low < 0.95
     (1.0, True)
     """
-    estimate = made.estimate()
+    estimate = statistic.estimate()
     if np.isnan(estimate):
-        return MetricValue(value=None, n=made.n, reason=TOO_FEW if made.n < LEAST_ITEMS else made.undefined)
+        return MetricValue(
+            value=None, n=statistic.n, reason=TOO_FEW if statistic.n < LEAST_ITEMS else statistic.undefined
+        )
     interval = (
-        no_interval(NOT_ASKED, level=level, method=METHOD) if rng is None else _interval(made, estimate, rng, level)
+        no_interval(NOT_ASKED, level=level, method=METHOD)
+        if rng is None
+        else _interval(statistic, estimate, rng, level)
     )
-    return MetricValue(value=estimate, n=made.n, interval=interval)
+    return MetricValue(value=estimate, n=statistic.n, interval=interval)
 
 
-def _interval(made: Additive, estimate: float, rng: np.random.Generator, level: float) -> Interval:
-    found = made.units()
-    why = made.unbounded or (TOO_FEW.replace("items", "clusters") if found.n < LEAST_ITEMS else None)
-    if why is not None:
-        return no_interval(why, level=level, method=METHOD)
+def _interval(statistic: Additive, estimate: float, rng: np.random.Generator, level: float) -> Interval:
+    unit_sums = statistic.units()
+    reason = statistic.unbounded or (TOO_FEW.replace("items", "clusters") if unit_sums.n < LEAST_ITEMS else None)
+    if reason is not None:
+        return no_interval(reason, level=level, method=METHOD)
     # In units of the mean cluster, so that the pseudo-items weigh against clusters and not against copies.
-    even = found.per(found.rows / found.n)
-    interval = quantile_interval(resample_sums(even, made.value, made.pseudo, rng), estimate, found, level)
-    if made.below_minus_1 is None or interval.low is None or interval.low >= -1:
+    even = unit_sums.per(unit_sums.rows / unit_sums.n)
+    interval = quantile_interval(
+        resample_sums(even, statistic.value, statistic.pseudo, rng), estimate, unit_sums, level
+    )
+    if statistic.below_minus_1 is None or interval.low is None or interval.low >= -1:
         return interval
-    return replace(interval, caveat="; ".join(filter(None, (interval.caveat, made.below_minus_1))))
+    return replace(interval, caveat="; ".join(filter(None, (interval.caveat, statistic.below_minus_1))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,62 +142,62 @@ def macro(criteria: Sequence[Additive], *, rng: np.random.Generator, level: floa
     >>> from assay.stats.classification import kappa
     >>> one = table_sums(Pairs(np.array([0, 1, 1, 0]), np.array([0, 1, 0, 0]), 2), kappa)
     >>> two = table_sums(Pairs(np.array([0, 1, 1, 0]), np.array([0, 1, 1, 0]), 2), kappa)
-    >>> found = macro([one, two], rng=np.random.default_rng(1))
-    >>> found.value.value, found.defined
+    >>> mean = macro([one, two], rng=np.random.default_rng(1))
+    >>> mean.value.value, mean.defined
     (0.75, 2)
     """
-    estimates = [made.estimate() for made in criteria]
+    estimates = [statistic.estimate() for statistic in criteria]
     undefined = tuple(place for place, estimate in enumerate(estimates) if np.isnan(estimate))
-    kept = [made for place, made in enumerate(criteria) if place not in undefined]
-    if not kept:
+    defined = [statistic for place, statistic in enumerate(criteria) if place not in undefined]
+    if not defined:
         value = MetricValue(value=None, n=0, reason="it is defined for no criterion")
         return Macro(value=value, defined=0, undefined=undefined)
-    estimate = float(np.mean([found for found in estimates if not np.isnan(found)]))
-    joined = _joined(kept)
-    why = next((made.unbounded for made in kept if made.unbounded), None)
-    if why is None and joined.n < LEAST_ITEMS:
-        why = TOO_FEW
+    estimate = float(np.mean([estimate for estimate in estimates if not np.isnan(estimate)]))
+    joined = _joined(defined)
+    reason = next((statistic.unbounded for statistic in defined if statistic.unbounded), None)
+    if reason is None and joined.n < LEAST_ITEMS:
+        reason = TOO_FEW
     interval = (
-        no_interval(why, level=level, method=METHOD)
-        if why is not None
-        else quantile_interval(_macro_draws(kept, joined, rng), estimate, joined, level)
+        no_interval(reason, level=level, method=METHOD)
+        if reason is not None
+        else quantile_interval(_macro_draws(defined, joined, rng), estimate, joined, level)
     )
     value = MetricValue(value=estimate, n=joined.rows, interval=interval)
-    return Macro(value=value, defined=len(kept), undefined=undefined)
+    return Macro(value=value, defined=len(defined), undefined=undefined)
 
 
-def _macro_draws(kept: Sequence[Additive], joined: Units, rng: np.random.Generator) -> FloatArray:
-    ends = np.cumsum([made.rows.shape[1] for made in kept])[:-1]
+def _macro_draws(defined: Sequence[Additive], joined: Units, rng: np.random.Generator) -> FloatArray:
+    ends = np.cumsum([statistic.rows.shape[1] for statistic in defined])[:-1]
 
     def value(sums: FloatArray) -> FloatArray:
         parts = np.split(sums, ends, axis=-1)
-        found = [made.value(part) for made, part in zip(kept, parts, strict=True)]
-        return np.asarray(np.mean(found, axis=0))
+        values = [statistic.value(part) for statistic, part in zip(defined, parts, strict=True)]
+        return np.asarray(np.mean(values, axis=0))
 
     def pseudo(draws: int, random: np.random.Generator) -> FloatArray:
-        return np.concatenate([made.pseudo(draws, random) for made in kept], axis=1)
+        return np.concatenate([statistic.pseudo(draws, random) for statistic in defined], axis=1)
 
     return resample_sums(joined, value, pseudo, rng)
 
 
-def _joined(kept: Sequence[Additive]) -> Units:
-    """One row an item with what it adds to every criterion, in units of the criterion's mean item."""
-    ids = item_ids([made.clusters for made in kept], [made.n for made in kept])
+def _joined(defined: Sequence[Additive]) -> Units:
+    """One row per item with what it adds to every criterion, in units of the criterion's mean item."""
+    ids = item_ids([statistic.clusters for statistic in defined], [statistic.n for statistic in defined])
     items = np.unique(np.concatenate(ids))
     blocks = []
-    for made, own in zip(kept, ids, strict=True):
-        groups = np.unique(own)
-        block = np.zeros((len(items), made.rows.shape[1]))
-        block[np.searchsorted(items, groups)] = cluster_sums(made.rows, own) * (len(groups) / made.n)
+    for statistic, item_id in zip(defined, ids, strict=True):
+        groups = np.unique(item_id)
+        block = np.zeros((len(items), statistic.rows.shape[1]))
+        block[np.searchsorted(items, groups)] = cluster_sums(statistic.rows, item_id) * (len(groups) / statistic.n)
         blocks.append(block)
     table = np.concatenate(blocks, axis=1)
-    found = units(*table.T).per(1.0)
-    rows = max(len(items), max(made.n for made in kept))
-    return Units(sums=found.sums, counts=found.counts, rows=rows)
+    unit_sums = units(*table.T).per(1.0)
+    rows = max(len(items), max(statistic.n for statistic in defined))
+    return Units(sums=unit_sums.sums, counts=unit_sums.counts, rows=rows)
 
 
 def item_ids(clusters: Sequence[Clusters], sizes: Sequence[int]) -> list[npt.NDArray[np.integer]]:
     """The items of each criterion; without ids all criteria are taken to have the same items in the same order."""
-    if any(own is None for own in clusters) and len(set(sizes)) > 1:
+    if any(item_id is None for item_id in clusters) and len(set(sizes)) > 1:
         raise ValueError("criteria of different items need the items' ids as clusters")
-    return [np.arange(size) if own is None else own for own, size in zip(clusters, sizes, strict=True)]
+    return [np.arange(size) if item_id is None else item_id for item_id, size in zip(clusters, sizes, strict=True)]

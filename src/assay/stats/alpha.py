@@ -30,8 +30,8 @@ def krippendorffs_alpha(
     Items with fewer than two ratings say nothing and are not counted. Undefined where all ratings are equal.
     Without `rng` the value has no interval.
 
-    >>> found = krippendorffs_alpha(Ratings.of([[1, 1], [2, 2], [1, 2]]), rng=np.random.default_rng(1))
-    >>> round(found.value, 4)
+    >>> alpha = krippendorffs_alpha(Ratings.of([[1, 1], [2, 2], [1, 2]]), rng=np.random.default_rng(1))
+    >>> round(alpha.value, 4)
     0.4444
     """
     return bootstrapped(alpha_sums(ratings, scale), rng=rng, level=level)
@@ -120,19 +120,19 @@ def _ordinal(counts: FloatArray, size: FloatArray, values: FloatArray) -> _Sums:
     by_rank = counts @ np.eye(ranks)[rank]
     if ranks > MOST_CLASSES:
         # Without an interval the ratings between two ranks are known beforehand.
-        found = by_rank.sum(axis=0)
-        return _interval(by_rank, size, np.cumsum(found) - found / 2)
+        totals = by_rank.sum(axis=0)
+        return _interval(by_rank, size, np.cumsum(totals) - totals / 2)
     low, high = np.triu_indices(ranks)
     place = np.zeros((ranks, ranks), dtype=np.int64)
     place[low, high] = place[high, low] = np.arange(len(low))
     ends = np.eye(ranks)[low] + np.eye(ranks)[high] * (low != high)[:, None]
 
     def value(sums: FloatArray) -> FloatArray:
-        found = sums @ ends
-        ratings = found.sum(axis=-1)
-        middle = (np.cumsum(found, axis=-1) - found / 2) / ratings[..., None]
+        totals = sums @ ends
+        ratings = totals.sum(axis=-1)
+        middle = (np.cumsum(totals, axis=-1) - totals / 2) / ratings[..., None]
         seen = 2 * (sums * (middle[..., low] - middle[..., high]) ** 2).sum(axis=-1)
-        chance = 2 * (ratings * (found * middle**2).sum(axis=-1) - (found * middle).sum(axis=-1) ** 2)
+        chance = 2 * (ratings * (totals * middle**2).sum(axis=-1) - (totals * middle).sum(axis=-1) ** 2)
         return _alpha(seen, chance, ratings)
 
     def pseudo(row: IntArray, column: IntArray, pieces: FloatArray) -> FloatArray:

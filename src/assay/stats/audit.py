@@ -87,13 +87,13 @@ def _below(more: MetricValue, less: MetricValue, correlation: float) -> float:
 
 def _correlation(rose: FloatArray, fell: FloatArray, clusters: Clusters) -> float:
     """Of the two shares over clusters; an item that rises does not fall, so it is not above 0 without clusters."""
-    found = units(rose, fell, np.ones_like(rose), clusters=clusters)
-    size = found.column(2)
-    columns = [found.column(place) - found.total(place) / found.total(2) * size for place in (0, 1)]
-    spread = [math.sqrt(float(found.counts @ column**2)) for column in columns]
+    unit_sums = units(rose, fell, np.ones_like(rose), clusters=clusters)
+    size = unit_sums.column(2)
+    columns = [unit_sums.column(place) - unit_sums.total(place) / unit_sums.total(2) * size for place in (0, 1)]
+    spread = [math.sqrt(float(unit_sums.counts @ column**2)) for column in columns]
     if min(spread) <= 1e-12:
         return 0.0
-    return float(found.counts @ (columns[0] * columns[1])) / (spread[0] * spread[1])
+    return float(unit_sums.counts @ (columns[0] * columns[1])) / (spread[0] * spread[1])
 
 
 def share_changed(changed: npt.ArrayLike, clusters: Clusters = None, *, level: float = 0.95) -> MetricValue:
@@ -125,8 +125,8 @@ def held_against(effect: MetricValue, threshold: float) -> Finding:
 
     >>> held_against(mean_change([0.0] * 200), 0.05).verdict
     'PASS'
-    >>> found = held_against(mean_change([0.0] * 5), 0.05)
-    >>> found.verdict, found.n_to_decide
+    >>> finding = held_against(mean_change([0.0] * 5), 0.05)
+    >>> finding.verdict, finding.n_to_decide
     ('INCONCLUSIVE', 73)
     """
     interval = effect.interval

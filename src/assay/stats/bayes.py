@@ -53,15 +53,15 @@ def table_value(pairs: Pairs, statistic: Statistic, *, rng: np.random.Generator,
 
 def _interval(pairs: Pairs, statistic: Statistic, estimate: float, rng: np.random.Generator, level: float) -> Interval:
     if not 2 <= pairs.classes <= MOST_CLASSES:
-        why = "only one class" if pairs.classes < 2 else f"more than {MOST_CLASSES} classes"
-        return no_interval(why, level=level, method=METHOD)
-    found = table_units(pairs)
-    if found.n < 2:
+        reason = "only one class" if pairs.classes < 2 else f"more than {MOST_CLASSES} classes"
+        return no_interval(reason, level=level, method=METHOD)
+    unit_sums = table_units(pairs)
+    if unit_sums.n < 2:
         return no_interval("needs at least 2 independent samples", level=level, method=METHOD)
-    return quantile_interval(resample(found, pairs.classes, statistic, rng), estimate, found, level)
+    return quantile_interval(resample(unit_sums, pairs.classes, statistic, rng), estimate, unit_sums, level)
 
 
-def quantile_interval(drawn: FloatArray, estimate: float, found: Units, level: float) -> Interval:
+def quantile_interval(drawn: FloatArray, estimate: float, unit_sums: Units, level: float) -> Interval:
     """The quantiles of the draws, widened to hold the estimate."""
     low, high = (float(bound) for bound in np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]))
     return Interval(
@@ -70,8 +70,8 @@ def quantile_interval(drawn: FloatArray, estimate: float, found: Units, level: f
         high=max(high, estimate),
         method=METHOD,
         level=level,
-        clusters=found.clusters,
-        caveat=found.caveat,
+        clusters=unit_sums.clusters,
+        caveat=unit_sums.caveat,
         standard_error=float(drawn.std()),
     )
 
@@ -82,46 +82,46 @@ def table_units(pairs: Pairs) -> Units:
     if pairs.clusters is None:
         matrix = pairs.confusion().ravel()
         cells = np.flatnonzero(matrix)
-        found = units(*_features(cells, classes).T, counts=matrix[cells])
-        return Units(sums=found.sums, counts=found.counts, rows=rows)
+        unit_sums = units(*_features(cells, classes).T, counts=matrix[cells])
+        return Units(sums=unit_sums.sums, counts=unit_sums.counts, rows=rows)
     groups, codes = np.unique(pairs.clusters, return_inverse=True)
     sums = np.zeros((len(groups), 3 * classes))
     hit = truth == predicted
     np.add.at(sums, (codes[hit], truth[hit]), 1.0)
     np.add.at(sums, (codes, classes + truth), 1.0)
     np.add.at(sums, (codes, 2 * classes + predicted), 1.0)
-    found = units(*sums.T)
-    return Units(sums=found.sums, counts=found.counts, rows=rows).per(rows / len(groups))
+    unit_sums = units(*sums.T)
+    return Units(sums=unit_sums.sums, counts=unit_sums.counts, rows=rows).per(rows / len(groups))
 
 
 def _features(cells: IntArray, classes: int) -> FloatArray:
     row, column = np.divmod(cells, classes)
-    made = np.zeros((len(cells), 3 * classes))
+    features = np.zeros((len(cells), 3 * classes))
     at = np.arange(len(cells))
-    made[at[row == column], row[row == column]] = 1.0
-    made[at, classes + row] = 1.0
-    made[at, 2 * classes + column] = 1.0
-    return made
+    features[at[row == column], row[row == column]] = 1.0
+    features[at, classes + row] = 1.0
+    features[at, 2 * classes + column] = 1.0
+    return features
 
 
-def resample(found: Units, classes: int, statistic: Statistic, rng: np.random.Generator) -> FloatArray:
+def resample(unit_sums: Units, classes: int, statistic: Statistic, rng: np.random.Generator) -> FloatArray:
     """A statistic of the confusion table under random weights of the units."""
 
     def value(sums: FloatArray) -> FloatArray:
         hits, truth, predicted = np.split(sums, 3, axis=1)
         return statistic(Marginals(hits=hits, truth=truth, predicted=predicted))
 
-    return resample_sums(found, value, lambda draws, random: pseudo_table(draws, classes, random), rng)
+    return resample_sums(unit_sums, value, lambda draws, random: pseudo_table(draws, classes, random), rng)
 
 
 def resample_sums(
-    found: Units, value: Callable[[FloatArray], FloatArray], pseudo: Pseudo, rng: np.random.Generator
+    unit_sums: Units, value: Callable[[FloatArray], FloatArray], pseudo: Pseudo, rng: np.random.Generator
 ) -> FloatArray:
     """A number made of the units' sums, under random weights; fewer draws when distinct units are very many."""
-    distinct, width = found.sums.shape
+    distinct, width = unit_sums.sums.shape
     draws = int(np.clip(ALL_NUMBERS // (distinct * max(1, width // WIDE)), FEWEST_DRAWS, DRAWS))
     chunk = max(1, CHUNK_NUMBERS // max(distinct, width, STICKS))
-    single, counts = bool(np.all(found.counts == 1)), found.counts.astype(np.float64)
+    single, counts = bool(np.all(unit_sums.counts == 1)), unit_sums.counts.astype(np.float64)
     # One table for all chunks: a new one costs as much in fresh pages of memory as its numbers cost to draw.
     table = np.empty((min(chunk, draws), distinct))
     parts = []
@@ -132,7 +132,7 @@ def resample_sums(
             rng.standard_exponential(out=weights)
         else:
             rng.standard_gamma(counts, out=weights)
-        parts.append(value(weights @ found.sums + pseudo(len(weights), rng)))
+        parts.append(value(weights @ unit_sums.sums + pseudo(len(weights), rng)))
     return np.concatenate(parts)
 
 

@@ -33,45 +33,48 @@ def t_value(level: float, freedom: float) -> float:
     return float(stdtrit(freedom, (1 + level) / 2))
 
 
-def bootstrap_t(found: Units, *, rng: np.random.Generator, level: float = 0.95, draws: int = DRAWS) -> Interval:
+def bootstrap_t(unit_sums: Units, *, rng: np.random.Generator, level: float = 0.95, draws: int = DRAWS) -> Interval:
     """The bootstrap-t interval of sum(a) / sum(w) over units with the sums (a, w).
 
     A resample in which all units are equal has no standard error of its own; it takes that of the data
     divided by the root of n + 1, as if one more unit had been seen. With that the bounds are finite and
     cover, also where nearly all values are equal.
     """
-    n = found.n
-    even = found.per(found.total(1) / n) if n else found
+    n = unit_sums.n
+    even = unit_sums.per(unit_sums.total(1) / n) if n else unit_sums
     centre = even.total(0) / even.total(1) if n else 0.0
     residual, weight = even.column(0) - centre * even.column(1), even.column(1)
     spread = float(np.abs(residual).max(initial=0.0))
     if n < 2 or spread <= 1e-10 * float(np.abs(even.column(0)).max()):
-        alone = ONE_CLUSTER if found.rows > 1 else "one value has no spread"
-        why = alone if n < 2 else "all values are equal and the field has no declared range"
-        return Interval(low=None, high=None, method="bootstrap_t", level=level, clusters=found.clusters, caveat=why)
+        alone = ONE_CLUSTER if unit_sums.rows > 1 else "one value has no spread"
+        reason = alone if n < 2 else "all values are equal and the field has no declared range"
+        return Interval(
+            low=None, high=None, method="bootstrap_t", level=level, clusters=unit_sums.clusters, caveat=reason
+        )
     # Measured in its own size, so that squares neither vanish nor overflow.
     residual = residual / spread
     error = float(np.sqrt(n / (n - 1) * (even.counts @ residual**2))) / n
     if n < LEAST_UNITS:
         half = t_value(level, n - 1) * error * spread
-        return _interval(found, centre - half, centre + half, level=level, method="t", error=error * spread)
+        return _interval(unit_sums, centre - half, centre + half, level=level, method="t", error=error * spread)
     points = condense(residual, weight, even.counts.astype(np.float64))
     drawn = _studentised(points, n, error, rng, draws)
     below, above = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
     error *= spread
+    # The quantiles change sides: where resamples lie above the estimate, the truth may lie as far below it.
     return _interval(
-        found, centre - above * error, centre - below * error, level=level, method="bootstrap_t", error=error
+        unit_sums, centre - above * error, centre - below * error, level=level, method="bootstrap_t", error=error
     )
 
 
-def _interval(found: Units, low: float, high: float, *, level: float, method: str, error: float) -> Interval:
+def _interval(unit_sums: Units, low: float, high: float, *, level: float, method: str, error: float) -> Interval:
     return Interval(
         low=float(low),
         high=float(high),
         method=method,
         level=level,
-        clusters=found.clusters,
-        caveat="few values" if method == "t" else found.caveat,
+        clusters=unit_sums.clusters,
+        caveat="few values" if method == "t" else unit_sums.caveat,
         standard_error=error,
     )
 
@@ -82,6 +85,7 @@ def condense(residual: FloatArray, weight: FloatArray, counts: FloatArray) -> Fl
     points = np.column_stack([residual, weight, counts])[order]
     if len(points) <= MOST_DISTINCT:
         return points
+    # The outermost values decide the ends of the interval and stay as they are; only the middle is binned.
     bins = np.array_split(points[OUTER:-OUTER], BINS)
     inner = [point for part in bins for point in _two_points(part)]
     return np.vstack([points[:OUTER], inner, points[-OUTER:]])
@@ -106,6 +110,6 @@ def _studentised(points: FloatArray, n: int, error: float, rng: np.random.Genera
         shift = top / bottom
         squares = n / (n - 1) * (rr - 2 * shift * rw + shift**2 * ww)
         equal = squares <= 1e-10 * (rr + shift**2 * ww)
-        own = np.sqrt(np.where(equal, 1.0, squares)) / bottom
-        parts.append(shift / np.where(equal, error / np.sqrt(n + 1), own))
+        errors = np.sqrt(np.where(equal, 1.0, squares)) / bottom
+        parts.append(shift / np.where(equal, error / np.sqrt(n + 1), errors))
     return np.concatenate(parts)

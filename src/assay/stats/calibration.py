@@ -62,7 +62,7 @@ class LabelledScores:
     rest_clusters: Clusters = None
 
     def scaled(self, low: float, high: float) -> LabelledScores:
-        """The same on the range from 0 to 1."""
+        """The labels and scores on the range from 0 to 1."""
         width = high - low
         labels, judged, rest = ((side - low) / width for side in (self.labels, self.judged, self.rest))
         return replace(self, labels=labels, judged=judged, rest=rest)
@@ -81,14 +81,14 @@ class LabelledScores:
 
     @property
     def rest_weights(self) -> FloatArray:
-        """The same for the samples that were not drawn."""
+        """How much each sample that was not drawn stands for: one over its chance of not being drawn."""
         if self.rest_chances is None:
             return np.ones_like(self.rest)
         return 1 / np.maximum(1 - self.rest_chances, 1e-3)
 
 
 def calibrate(
-    found: LabelledScores,
+    scores: LabelledScores,
     *,
     bounds: tuple[float, float] | None = (0.0, 1.0),
     level: float = 0.95,
@@ -100,16 +100,16 @@ def calibrate(
 
     >>> labels = np.array([1.0, 0.0, 1.0, 1.0] * 10)
     >>> judged = np.array([1.0, 0.0, 1.0, 0.0] * 10)
-    >>> found = LabelledScores(labels=labels, judged=judged, rest=np.array([1.0, 0.0] * 200))
-    >>> made = calibrate(found, rng=np.random.default_rng(1))
-    >>> made.judge.value, round(made.estimate.value, 3), round(made.trust, 2)
+    >>> scores = LabelledScores(labels=labels, judged=judged, rest=np.array([1.0, 0.0] * 200))
+    >>> calibrated = calibrate(scores, rng=np.random.default_rng(1))
+    >>> calibrated.judge.value, round(calibrated.estimate.value, 3), round(calibrated.trust, 2)
     (0.5, 0.75, 0.45)
     """
     low, high = bounds or (0.0, 1.0)
-    unit = found.scaled(low, high)
-    every = np.concatenate([found.judged, found.rest])
-    judge = interval.mean(every, found.all_clusters, rng=rng, bounds=bounds, level=level)
-    n = len(found.labels)
+    unit = scores.scaled(low, high)
+    every = np.concatenate([scores.judged, scores.rest])
+    judge = interval.mean(every, scores.all_clusters, rng=rng, bounds=bounds, level=level)
+    n = len(scores.labels)
     if n < LEAST_LABELS:
         nothing = MetricValue(value=None, n=n, reason=f"needs at least {LEAST_LABELS} labels")
         return Calibrated(
@@ -118,13 +118,13 @@ def calibrate(
             labels_only=nothing,
             trust=0.0,
             n_labelled=n,
-            n_unlabelled=len(found.rest),
+            n_unlabelled=len(scores.rest),
             labels_to_halve=None,
         )
     parts = _Parts.of(unit, unseen=UNSEEN if bounds is not None else 0.0)
     estimate = MetricValue(
         value=low + (high - low) * parts.estimate,
-        n=n + len(found.rest),
+        n=n + len(scores.rest),
         interval=_stretched(_estimate_interval(unit, parts, level, bounded=bounds is not None), low, high),
     )
     return Calibrated(
@@ -133,7 +133,7 @@ def calibrate(
         labels_only=_labels_only(unit, (low, high), level, bounded=bounds is not None),
         trust=parts.trust,
         n_labelled=n,
-        n_unlabelled=len(found.rest),
+        n_unlabelled=len(scores.rest),
         labels_to_halve=parts.labels_to_halve(level),
         **_rates(unit, level),
     )
@@ -175,8 +175,8 @@ def _beta_bounds(unit: LabelledScores, parts: _Parts, level: float) -> tuple[flo
     residual = labels - trust * judged
     total = float(masses.sum())
     centre = float(masses @ residual) / total
-    apart = (masses * (residual - centre))[:-2, None]
-    summed = apart if clusters is None else cluster_sums(apart, clusters)
+    deviations = (masses * (residual - centre))[:-2, None]
+    summed = deviations if clusters is None else cluster_sums(deviations, clusters)
     squares = float((summed**2).sum()) + mass * float(((residual[-2:] - centre) ** 2).sum())
     mean, of_judge = mean_and_variance(trust * unit.rest, unit.rest_weights, unit.rest_clusters)
     share, variance = mean + centre, squares / (total * (total + 1)) + of_judge
@@ -195,18 +195,22 @@ def _labels_only(unit: LabelledScores, span: tuple[float, float], level: float, 
         value = ratio(weights * unit.labels, weights, unit.clusters, level=level)
         assert value.value is not None
         assert value.interval is not None
-        mean, made = value.value, value.interval
+        mean, unit_interval = value.value, value.interval
     else:
         nobody = replace(unit, judged=unit.labels * 0, rest=unit.rest[:0])
         parts = _Parts.of(nobody, unseen=0.0)
-        mean, made = parts.estimate, parts.interval(level, bounded=False)
-    return MetricValue(value=low + (high - low) * mean, n=len(unit.labels), interval=_stretched(made, low, high))
+        mean, unit_interval = parts.estimate, parts.interval(level, bounded=False)
+    return MetricValue(
+        value=low + (high - low) * mean, n=len(unit.labels), interval=_stretched(unit_interval, low, high)
+    )
 
 
-def _stretched(made: Interval, low: float, high: float) -> Interval:
-    bounds = [None if bound is None else low + (high - low) * bound for bound in (made.low, made.high)]
-    error = None if made.standard_error is None else (high - low) * made.standard_error
-    return replace(made, low=bounds[0], high=bounds[1], standard_error=error)
+def _stretched(unit_interval: Interval, low: float, high: float) -> Interval:
+    bounds = [
+        None if bound is None else low + (high - low) * bound for bound in (unit_interval.low, unit_interval.high)
+    ]
+    error = None if unit_interval.standard_error is None else (high - low) * unit_interval.standard_error
+    return replace(unit_interval, low=bounds[0], high=bounds[1], standard_error=error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,18 +227,20 @@ class _Parts:
     left: float
 
     @classmethod
-    def of(cls, found: LabelledScores, *, unseen: float) -> _Parts:
-        weights, rest_weights = found.weights, found.rest_weights
-        n, n_rest = len(found.labels), len(found.rest)
-        trust = _trust(found, weights) if n_rest else 0.0
-        left = found.labels - trust * found.judged
-        groups = n if found.clusters is None else len(np.unique(found.clusters))
-        left_mean, of_labels = mean_and_variance(left, weights, found.clusters)
+    def of(cls, scores: LabelledScores, *, unseen: float) -> _Parts:
+        weights, rest_weights = scores.weights, scores.rest_weights
+        n, n_rest = len(scores.labels), len(scores.rest)
+        # how much of the judge to use: the slope of labels on its scores, less what its own noise costs
+        trust = _slope(scores.labels, scores.judged, weights, share=n / n_rest) if n_rest else 0.0
+        left = scores.labels - trust * scores.judged
+        groups = n if scores.clusters is None else len(np.unique(scores.clusters))
+        left_mean, of_labels = mean_and_variance(left, weights, scores.clusters)
         estimate = left_mean
+        # Labels that agree with the judge everywhere have no variance of their own; errors not seen yet have.
         of_labels = max(of_labels, trust**2 * unseen / (groups * (groups - 1))) if groups > 1 else math.inf
         of_judge = 0.0
         if n_rest:
-            mean, of_judge = mean_and_variance(trust * found.rest, rest_weights, found.rest_clusters)
+            mean, of_judge = mean_and_variance(trust * scores.rest, rest_weights, scores.rest_clusters)
             estimate += mean
         return cls(estimate, trust, n, groups, groups < n, of_judge, of_labels, left_mean)
 
@@ -262,6 +268,7 @@ class _Parts:
                 standard_error=math.sqrt(self.variance),
             )
         share = min(max(self.estimate, 0.0), 1.0)
+        # Without a variance, or at an end of the range, each group counts as one independent label.
         size, c = float(self.groups), z_value(level)
         if self.variance > 1e-15 and 0 < share < 1:
             size, c = share * (1 - share) / self.variance, t_value(level, self.groups - 1)
@@ -280,13 +287,9 @@ class _Parts:
     def labels_to_halve(self, level: float) -> int | None:
         z = z_value(level)
         width = 2 * z * math.sqrt(self.variance)
+        # Half the width is a quarter of the variance, of which the judge's part does not shrink with more labels.
         room = width**2 / (16 * z**2) - self.of_judge
         return math.ceil(self.of_labels * self.n / room) if room > 0 and 0 < self.of_labels < math.inf else None
-
-
-def _trust(found: LabelledScores, weights: FloatArray) -> float:
-    """How much of the judge to use: the slope of labels on judgements, less what the judge's own noise costs."""
-    return _slope(found.labels, found.judged, weights, share=len(found.labels) / len(found.rest))
 
 
 def _slope(labels: FloatArray, judged: FloatArray, weights: FloatArray, *, share: float) -> float:
@@ -297,6 +300,7 @@ def _slope(labels: FloatArray, judged: FloatArray, weights: FloatArray, *, share
     spread = float(weights @ judged**2)
     if spread <= 0:
         return 0.0
+    # Never below 0: a judge that contradicts people is ignored, not turned round.
     return min(max(float(weights @ (judged * labels)) / spread / (1 + share), 0.0), 1.0)
 
 
@@ -321,10 +325,10 @@ def _rates(unit: LabelledScores, level: float) -> dict[str, MetricValue | None]:
         return {}
     weights = unit.weights / unit.weights.max()
     positive, negative = weights * unit.labels, weights * (1 - unit.labels)
-    why = "no label of this kind"
-    sensitivity = ratio(positive * unit.judged, positive, unit.clusters, level=level, undefined=why)
-    specificity = ratio(negative * (1 - unit.judged), negative, unit.clusters, level=level, undefined=why)
-    found: dict[str, MetricValue | None] = {"sensitivity": sensitivity, "specificity": specificity}
+    reason = "no label of this kind"
+    sensitivity = ratio(positive * unit.judged, positive, unit.clusters, level=level, undefined=reason)
+    specificity = ratio(negative * (1 - unit.judged), negative, unit.clusters, level=level, undefined=reason)
+    rates: dict[str, MetricValue | None] = {"sensitivity": sensitivity, "specificity": specificity}
     judged = np.concatenate([unit.judged, unit.rest])
     share = ratio(judged, np.ones_like(judged), unit.all_clusters, level=level)
-    return {**found, "rogan_gladen": rogan_gladen(share, sensitivity, specificity)}
+    return {**rates, "rogan_gladen": rogan_gladen(share, sensitivity, specificity)}

@@ -80,8 +80,8 @@ def accuracy(pairs: Pairs, *, level: float = 0.95) -> MetricValue:
 def binary(pairs: Pairs, *, level: float = 0.95) -> dict[str, MetricValue]:
     """Accuracy, precision, recall and F1 of yes (1) and no (0), each None with a reason when undefined.
 
-    >>> found = binary(Pairs(np.array([1, 1, 0]), np.array([1, 0, 0]), 2))
-    >>> {name: round(value.value, 3) for name, value in found.items()}
+    >>> metrics = binary(Pairs(np.array([1, 1, 0]), np.array([1, 0, 0]), 2))
+    >>> {name: round(value.value, 3) for name, value in metrics.items()}
     {'accuracy': 0.667, 'precision': 1.0, 'recall': 0.5, 'f1_score': 0.667}
     """
     precision, recall, score = one_class(pairs, 1, level=level)
@@ -110,71 +110,71 @@ def one_class(pairs: Pairs, code: int, *, level: float = 0.95) -> tuple[MetricVa
     )
 
 
-def kappa(found: Marginals) -> FloatArray:
+def kappa(table: Marginals) -> FloatArray:
     """Cohen's kappa: agreement beyond chance; NaN where chance alone agrees always.
 
     >>> round(float(kappa(marginals([[20, 5], [10, 15]]))), 3)
     0.4
     """
-    total = found.truth.sum(axis=-1)
-    observed = found.hits.sum(axis=-1) / total
-    chance = (found.truth * found.predicted).sum(axis=-1) / total**2
+    total = table.truth.sum(axis=-1)
+    observed = table.hits.sum(axis=-1) / total
+    chance = (table.truth * table.predicted).sum(axis=-1) / total**2
     return _over(observed - chance, 1 - chance)
 
 
-def matthews(found: Marginals) -> FloatArray:
+def matthews(table: Marginals) -> FloatArray:
     """The correlation of truth and prediction; NaN where either has one class only.
 
     >>> round(float(matthews(marginals([[20, 5], [10, 15]]))), 3)
     0.408
     """
-    total = found.truth.sum(axis=-1)
-    covariance = found.hits.sum(axis=-1) * total - (found.truth * found.predicted).sum(axis=-1)
-    spread = (total**2 - (found.predicted**2).sum(axis=-1)) * (total**2 - (found.truth**2).sum(axis=-1))
+    total = table.truth.sum(axis=-1)
+    covariance = table.hits.sum(axis=-1) * total - (table.truth * table.predicted).sum(axis=-1)
+    spread = (total**2 - (table.predicted**2).sum(axis=-1)) * (total**2 - (table.truth**2).sum(axis=-1))
     return _over(covariance, np.sqrt(np.clip(spread, 0, None)))
 
 
-def macro_precision(found: Marginals) -> FloatArray:
+def macro_precision(table: Marginals) -> FloatArray:
     """The mean precision of the classes; a class that is never predicted enters as 0."""
-    return _mean(_zero_if_undefined(found.hits, found.predicted))
+    return _mean(_zero_if_undefined(table.hits, table.predicted))
 
 
-def macro_recall(found: Marginals) -> FloatArray:
+def macro_recall(table: Marginals) -> FloatArray:
     """The mean recall of the classes; a class that is never the truth enters as 0."""
-    return _mean(_zero_if_undefined(found.hits, found.truth))
+    return _mean(_zero_if_undefined(table.hits, table.truth))
 
 
-def macro_f1(found: Marginals) -> FloatArray:
+def macro_f1(table: Marginals) -> FloatArray:
     """The mean F1 of the classes; a class that never occurs enters as 0."""
-    return _mean(_class_f1(found))
+    return _mean(_class_f1(table))
 
 
-def weighted_f1(found: Marginals) -> FloatArray:
+def weighted_f1(table: Marginals) -> FloatArray:
     """The mean F1 of the classes, weighted by how often each is the truth."""
-    return np.asarray((_class_f1(found) * found.truth).sum(axis=-1) / found.truth.sum(axis=-1))
+    return np.asarray((_class_f1(table) * table.truth).sum(axis=-1) / table.truth.sum(axis=-1))
 
 
 def class_precision(code: int) -> Statistic:
     """The precision of one class; NaN where it is never predicted."""
-    return lambda found: _over(found.hits[..., code], found.predicted[..., code])
+    return lambda table: _over(table.hits[..., code], table.predicted[..., code])
 
 
 def class_recall(code: int) -> Statistic:
     """The recall of one class; NaN where it is never the truth."""
-    return lambda found: _over(found.hits[..., code], found.truth[..., code])
+    return lambda table: _over(table.hits[..., code], table.truth[..., code])
 
 
 def class_f1(code: int) -> Statistic:
     """The F1 of one class, which is 2J / (1 + J) of J = TP / (TP + FP + FN); NaN where the class never occurs."""
-    return lambda found: _over(2 * found.hits[..., code], found.truth[..., code] + found.predicted[..., code])
+    return lambda table: _over(2 * table.hits[..., code], table.truth[..., code] + table.predicted[..., code])
 
 
 def _mean(by_class: FloatArray) -> FloatArray:
     return np.asarray(by_class.mean(axis=-1))
 
 
-def _class_f1(found: Marginals) -> FloatArray:
-    return _zero_if_undefined(2 * found.hits, found.truth + found.predicted)
+def _class_f1(table: Marginals) -> FloatArray:
+    return _zero_if_undefined(2 * table.hits, table.truth + table.predicted)
 
 
 def _zero_if_undefined(top: FloatArray, bottom: FloatArray) -> FloatArray:

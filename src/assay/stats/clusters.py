@@ -59,7 +59,7 @@ class Units:
         return Units(sums=self.sums[mask], counts=self.counts[mask], rows=self.rows)
 
     def per(self, size: float) -> Units:
-        """The same units with each sum divided by `size`, equal up to rounding counted together."""
+        """The units with each sum divided by `size`; those equal up to rounding counted together."""
         sums = self.sums / size
         largest = np.abs(sums).max(axis=0, initial=0.0)
         step = np.where(largest > 0, largest, 1.0)
@@ -88,8 +88,8 @@ def cluster_sums(table: FloatArray, clusters: npt.NDArray[np.integer]) -> FloatA
     """The rows of a table summed over each cluster, in the order of the clusters' ids."""
     # Within a cluster the rows are added in the order of their values: a sum of floats depends on it.
     order = np.lexsort((*table.T[::-1], clusters))
-    found = clusters[order]
-    starts = np.flatnonzero(np.concatenate(([True], found[1:] != found[:-1])))
+    ordered = clusters[order]
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
     return np.asarray(np.add.reduceat(table[order], starts, axis=0))
 
 

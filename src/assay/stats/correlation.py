@@ -42,18 +42,17 @@ def correlation(
         return MetricValue(value=None, n=n, reason="one side has equal values only")
     keys = (second, first) if clusters is None else (second, first, clusters)
     order = np.lexsort(keys)
-    starts = np.arange(n) if clusters is None else _starts(clusters[order])
+    starts = np.arange(n)
+    if clusters is not None:
+        ordered = clusters[order]
+        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
     first, second = (first - first.min()) / np.ptp(first), (second - second.min()) / np.ptp(second)
     estimate, without = _ESTIMATES[name](first[order], second[order], starts)
     if len(starts) < LEAST:
-        why = f"needs at least {LEAST} clusters"
-        return MetricValue(value=estimate, n=n, interval=no_interval(why, level=level, method=METHOD))
+        reason = f"needs at least {LEAST} clusters"
+        return MetricValue(value=estimate, n=n, interval=no_interval(reason, level=level, method=METHOD))
     left = LeftOut(estimate=estimate, without=without, clustered=len(starts) < n)
     return MetricValue(value=estimate, n=n, interval=fisher_interval(left, level=level))
-
-
-def _starts(clusters: npt.NDArray[np.integer]) -> IntArray:
-    return np.flatnonzero(np.concatenate(([True], clusters[1:] != clusters[:-1])))
 
 
 def _pearson(x: FloatArray, y: FloatArray, starts: IntArray) -> tuple[float, FloatArray]:
@@ -73,9 +72,9 @@ def _spearman(x: FloatArray, y: FloatArray, starts: IntArray) -> tuple[float, Fl
     estimate, _ = _pearson(sides[0][0], sides[1][0], np.arange(n))
     parts = []
     for groups in _chunks(len(starts), n):
-        kept = member != groups[:, None]
+        remaining = member != groups[:, None]
         middle = (n - size[groups, None] + 1) / 2
-        dx, dy = ((ranks - _fall(codes, member, groups) - middle) * kept for ranks, codes in sides)
+        dx, dy = ((ranks - _fall(codes, member, groups) - middle) * remaining for ranks, codes in sides)
         parts.append(_quotient((dx * dy).sum(axis=1), (dx**2).sum(axis=1), (dy**2).sum(axis=1)))
     return estimate, np.concatenate(parts)
 
@@ -90,10 +89,10 @@ def _fall(codes: IntArray, member: IntArray, groups: IntArray) -> FloatArray:
 
 
 def _kendall(x: FloatArray, y: FloatArray, starts: IntArray) -> tuple[float, FloatArray]:
-    found = _signs(x, y)
+    signs = _signs(x, y)
     # Each pair was counted from both its ends; leaving out a cluster takes all pairs with an end in it away.
-    sums = found.sum(axis=1) / 2
-    taken = np.add.reduceat(found, starts, axis=1)
+    sums = signs.sum(axis=1) / 2
+    taken = np.add.reduceat(signs, starts, axis=1)
     ends = np.append(starts, len(x))
     for group in np.flatnonzero(np.diff(ends) > 1):
         inside = slice(ends[group], ends[group + 1])

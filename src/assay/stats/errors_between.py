@@ -38,21 +38,21 @@ def errors_between(
     then lies within the upper bound of the MAE on either side. Where all errors point one way the bias reaches
     as far as the MAE, whose interval knows that rare errors are skewed. Without a range: bootstrap-t.
 
-    >>> found = errors_between([0.5, 1, 1, 0], [0.5, 1, 0.5, 0], rng=np.random.default_rng(1), bounds=(0, 1))
-    >>> found.bias.value, found.mae.value, found.rmse.value
+    >>> errors = errors_between([0.5, 1, 1, 0], [0.5, 1, 0.5, 0], rng=np.random.default_rng(1), bounds=(0, 1))
+    >>> errors.bias.value, errors.mae.value, errors.rmse.value
     (0.125, 0.125, 0.25)
     """
-    apart = np.asarray(judge, dtype=np.float64) - np.asarray(truth, dtype=np.float64)
+    errors = np.asarray(judge, dtype=np.float64) - np.asarray(truth, dtype=np.float64)
     span = None if bounds is None else bounds[1] - bounds[0]
 
     def mean(values: FloatArray, low: float, high: float | None) -> MetricValue:
         declared = None if high is None else (low, high)
         return interval.mean(values, clusters, rng=rng, bounds=declared, level=level)
 
-    mae = mean(np.abs(apart), 0.0, span)
-    squared = mean(apart**2, 0.0, None if span is None else span**2)
-    bias = mean(apart, -(span or 0.0), span) if apart.any() or not apart.size else mae
-    reach = (bool(np.all(apart <= 0)), bool(np.all(apart >= 0)))
+    mae = mean(np.abs(errors), 0.0, span)
+    squared = mean(errors**2, 0.0, None if span is None else span**2)
+    bias = mean(errors, -(span or 0.0), span) if errors.any() or not errors.size else mae
+    reach = (bool(np.all(errors <= 0)), bool(np.all(errors >= 0)))
     return Errors(bias=_as_far(bias, mae, reach), mae=_from_zero(mae), rmse=_root(squared))
 
 
@@ -66,22 +66,26 @@ def _as_far(bias: MetricValue, mae: MetricValue, reach: tuple[bool, bool]) -> Me
     return replace(bias, interval=replace(bias.interval, low=low, high=high))
 
 
-def _from_zero(found: MetricValue) -> MetricValue:
+def _from_zero(error: MetricValue) -> MetricValue:
     """Bootstrap-t knows nothing of the sign: an error's size is not below 0."""
-    if found.interval is None or found.interval.low is None:
-        return found
-    return replace(found, interval=replace(found.interval, low=max(found.interval.low, 0.0)))
+    if error.interval is None or error.interval.low is None:
+        return error
+    return replace(error, interval=replace(error.interval, low=max(error.interval.low, 0.0)))
 
 
 def _root(squared: MetricValue) -> MetricValue:
-    found = _from_zero(squared)
-    if found.value is None or found.interval is None:
-        return found
-    low, high = (None if bound is None else math.sqrt(bound) for bound in (found.interval.low, found.interval.high))
-    value, error = math.sqrt(found.value), found.interval.standard_error
+    mean_square = _from_zero(squared)
+    if mean_square.value is None or mean_square.interval is None:
+        return mean_square
+    low, high = (
+        None if bound is None else math.sqrt(bound) for bound in (mean_square.interval.low, mean_square.interval.high)
+    )
+    value, error = math.sqrt(mean_square.value), mean_square.interval.standard_error
     # The slope of the root carries the standard error over; at 0 it has none.
     error = None if error is None or not value else error / (2 * value)
-    return replace(found, value=value, interval=replace(found.interval, low=low, high=high, standard_error=error))
+    return replace(
+        mean_square, value=value, interval=replace(mean_square.interval, low=low, high=high, standard_error=error)
+    )
 
 
 def adjacent_accuracy(pairs: Pairs, values: npt.ArrayLike, *, level: float = 0.95) -> MetricValue:
@@ -92,6 +96,6 @@ def adjacent_accuracy(pairs: Pairs, values: npt.ArrayLike, *, level: float = 0.9
     0.667
     """
     rank = np.unique(np.asarray(values, dtype=np.float64), return_inverse=True)[1]
-    near = (np.abs(rank[pairs.truth] - rank[pairs.predicted]) <= 1).astype(np.float64)
-    whole, none = np.ones_like(near), "no sample has a value"
-    return interval.ratio(near, whole, pairs.clusters, counts=pairs.counts, level=level, undefined=none)
+    adjacent = (np.abs(rank[pairs.truth] - rank[pairs.predicted]) <= 1).astype(np.float64)
+    whole, none = np.ones_like(adjacent), "no sample has a value"
+    return interval.ratio(adjacent, whole, pairs.clusters, counts=pairs.counts, level=level, undefined=none)

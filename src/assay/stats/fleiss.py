@@ -28,8 +28,8 @@ from assay.types import MetricValue
 def fleiss_kappa(ratings: Ratings, *, rng: np.random.Generator, level: float = 0.95) -> MetricValue:
     """Agreement of several raters beyond what the options' shares give by chance; undefined with one option.
 
-    >>> found = fleiss_kappa(Ratings.of([[1, 1], [2, 2], [1, 2]]), rng=np.random.default_rng(1))
-    >>> round(found.value, 4)
+    >>> kappa = fleiss_kappa(Ratings.of([[1, 1], [2, 2], [1, 2]]), rng=np.random.default_rng(1))
+    >>> round(kappa.value, 4)
     0.3333
     """
     return bootstrapped(fleiss_sums(ratings), rng=rng, level=level)
@@ -38,8 +38,8 @@ def fleiss_kappa(ratings: Ratings, *, rng: np.random.Generator, level: float = 0
 def scotts_pi(pairs: Pairs, *, rng: np.random.Generator, level: float = 0.95) -> MetricValue:
     """Agreement of two raters beyond chance, as if both used the options equally often: Fleiss' kappa of two.
 
-    >>> found = scotts_pi(Pairs(np.array([0, 1, 0]), np.array([0, 1, 1]), 2), rng=np.random.default_rng(1))
-    >>> round(found.value, 4)
+    >>> pi = scotts_pi(Pairs(np.array([0, 1, 0]), np.array([0, 1, 1]), 2), rng=np.random.default_rng(1))
+    >>> round(pi.value, 4)
     0.3333
     """
     codes = np.column_stack([pairs.truth, pairs.predicted])
@@ -57,8 +57,8 @@ def gwets_ac(
     Unlike kappa it stays near the observed agreement when nearly all items belong to one option, and it is
     defined when all do. It needs a scale of two options at least.
 
-    >>> found = gwets_ac(Ratings.of([[1, 1], [2, 2], [1, 2]]), rng=np.random.default_rng(1))
-    >>> round(found.value, 4)
+    >>> ac1 = gwets_ac(Ratings.of([[1, 1], [2, 2], [1, 2]]), rng=np.random.default_rng(1))
+    >>> round(ac1.value, 4)
     0.3333
     """
     return bootstrapped(gwet_sums(ratings, weighting), rng=rng, level=level)

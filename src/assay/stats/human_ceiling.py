@@ -58,22 +58,24 @@ def human_ceiling(
     more people like these. No majority is taken, so that there are no ties to break.
 
     >>> people = Ratings.of([[1, 1, 1], [2, 2, 1], [1, 2, 2], [2, 2, 2]])
-    >>> found = human_ceiling(people, np.array([0, 1, 1, 1]), rng=np.random.default_rng(1))
-    >>> round(found.ceiling.value, 3), round(found.judge.value, 3), found.matched.value
+    >>> agreement = human_ceiling(people, np.array([0, 1, 1, 1]), rng=np.random.default_rng(1))
+    >>> round(agreement.ceiling.value, 3), round(agreement.judge.value, 3), agreement.matched.value
     (0.667, 0.833, 1.0)
     """
     alike = 1 - distances(people.values, weighting)
     ids = np.arange(len(people.codes)) if people.clusters is None else people.clusters
     sides = [_against_others(people, judge, place, alike) for place in range(people.raters)]
     clusters = [ids[side.items] for side in sides]
-    found = tuple(_person(side, own, rng, level) for side, own in zip(sides, clusters, strict=True))
-    apart = np.array([person.difference.value for person in found if person.difference.value is not None])
+    measured = tuple(
+        _person(side, person_clusters, rng, level) for side, person_clusters in zip(sides, clusters, strict=True)
+    )
+    differences = np.array([person.difference.value for person in measured if person.difference.value is not None])
     pooled = np.concatenate([np.zeros(0, dtype=np.int64), *clusters])
     return HumanCeiling(
         ceiling=_share(np.concatenate([np.zeros(0), *(side.human for side in sides)]), pooled, level),
         judge=_share(np.concatenate([np.zeros(0), *(side.judge for side in sides)]), pooled, level),
-        matched=_share((apart >= -ROUNDING).astype(np.float64), None, level),
-        people=found,
+        matched=_share((differences >= -ROUNDING).astype(np.float64), None, level),
+        people=measured,
     )
 
 
@@ -87,13 +89,13 @@ class _Sides:
 
 
 def _against_others(people: Ratings, judge: IntArray, place: int, alike: FloatArray) -> _Sides:
-    own = people.codes[:, place]
+    ratings = people.codes[:, place]
     others = people.without(place).counts()
     size = others.sum(axis=1)
-    items = np.flatnonzero((own != MISSING) & (judge != MISSING) & (size > 0))
-    near = (others[items] @ alike) / size[items, None]
+    items = np.flatnonzero((ratings != MISSING) & (judge != MISSING) & (size > 0))
+    agreement = (others[items] @ alike) / size[items, None]
     at = np.arange(len(items))
-    return _Sides(items, near[at, own[items]], near[at, judge[items]])
+    return _Sides(items, agreement[at, ratings[items]], agreement[at, judge[items]])
 
 
 def _person(side: _Sides, clusters: Clusters, rng: np.random.Generator, level: float) -> Person:

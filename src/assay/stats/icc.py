@@ -33,23 +33,23 @@ class Intraclass:
 
 
 def intraclass(table: npt.ArrayLike, clusters: Clusters = None, *, level: float = 0.95) -> Intraclass:
-    """ICC(2,1) and ICC(2,k) of numbers, one row an item and one column a rater, NaN where one is missing.
+    """ICC(2,1) and ICC(2,k) of numbers, one row per item and one column per rater, NaN where one is missing.
 
     Items that some rater left out are not used. The interval speaks of more items rated by these raters: a
     jackknife over items, or clusters of items, on Fisher's z of k raters. The mean's bounds follow from the
     single's by k r / (1 + (k - 1) r).
 
     >>> table = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
-    >>> found = intraclass(table)
-    >>> round(found.single.value, 2), round(found.mean.value, 2)
+    >>> icc = intraclass(table)
+    >>> round(icc.single.value, 2), round(icc.mean.value, 2)
     (0.29, 0.62)
     """
     numbers = np.asarray(table, dtype=np.float64)
     complete = ~np.isnan(numbers).any(axis=1)
     used, raters = numbers[complete], numbers.shape[1]
-    why = _undefined(used)
-    if why is not None:
-        undefined = MetricValue(value=None, n=len(used), reason=why)
+    undefined_reason = _undefined(used)
+    if undefined_reason is not None:
+        undefined = MetricValue(value=None, n=len(used), reason=undefined_reason)
         return Intraclass(single=undefined, mean=undefined)
     single = _single(used, None if clusters is None else clusters[complete], level)
     assert single.value is not None
@@ -75,8 +75,8 @@ def _single(used: FloatArray, clusters: Clusters, level: float) -> MetricValue:
     raters = used.shape[1]
     scaled = (used - used.min()) / np.ptp(used) - 0.5
     rows = np.column_stack([np.ones(len(used)), scaled, scaled.sum(axis=1) ** 2, (scaled**2).sum(axis=1)])
-    found = units(*rows.T, clusters=clusters)
-    estimate = float(_icc(found.counts @ found.sums, raters))
+    unit_sums = units(*rows.T, clusters=clusters)
+    estimate = float(_icc(unit_sums.counts @ unit_sums.sums, raters))
     interval = _left_out(rows, clusters, raters, level)
     caveat = "; ".join(filter(None, (interval.caveat, _other_scales(scaled))))
     return MetricValue(value=estimate, n=len(used), interval=replace(interval, caveat=caveat or None))
@@ -92,17 +92,17 @@ def _other_scales(ratings: FloatArray) -> str | None:
 
 
 def _left_out(rows: FloatArray, clusters: Clusters, raters: int, level: float) -> Interval:
-    found = units(*rows.T, clusters=clusters)
-    if found.n < LEAST_ITEMS:
+    unit_sums = units(*rows.T, clusters=clusters)
+    if unit_sums.n < LEAST_ITEMS:
         return no_interval(f"needs at least {LEAST_ITEMS} clusters", level=level, method=METHOD)
     # In units of the mean cluster: copies of an item add no degrees of freedom.
-    even = found.per(found.rows / found.n)
+    even = unit_sums.per(unit_sums.rows / unit_sums.n)
     total = even.counts @ even.sums
     left = LeftOut(
         estimate=float(_icc(total, raters)),
         without=_icc(total - even.sums, raters),
         counts=even.counts,
-        clustered=found.clusters is not None,
+        clustered=unit_sums.clusters is not None,
     )
     return fisher_interval(left, raters=raters, level=level)
 

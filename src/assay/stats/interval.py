@@ -31,9 +31,9 @@ def z_value(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
-def no_interval(why: str, *, level: float = 0.95, method: str = "none", clusters: int | None = None) -> Interval:
-    """An interval that cannot be had, with the reason in its caveat."""
-    return Interval(low=None, high=None, method=method, level=level, clusters=clusters, caveat=why)
+def no_interval(reason: str, *, level: float = 0.95, method: str = "none", clusters: int | None = None) -> Interval:
+    """An interval that cannot be computed, with the reason in its caveat."""
+    return Interval(low=None, high=None, method=method, level=level, clusters=clusters, caveat=reason)
 
 
 def wilson(
@@ -74,14 +74,14 @@ def ratio(
     >>> round(value.value, 3), value.interval.method
     (0.667, 'wilson')
     """
-    found = units(part, whole, clusters=clusters, counts=counts)
-    total = found.total(1)
+    unit_sums = units(part, whole, clusters=clusters, counts=counts)
+    total = unit_sums.total(1)
     if total <= 0:
-        return MetricValue(value=None, n=found.rows, reason=undefined)
-    interval = score_interval(found, level)
-    there = np.asarray(whole, dtype=np.float64) > 0
-    n = int(there.sum() if counts is None else counts[there].sum())
-    return MetricValue(value=found.total(0) / total, n=n, interval=interval)
+        return MetricValue(value=None, n=unit_sums.rows, reason=undefined)
+    interval = score_interval(unit_sums, level)
+    counted = np.asarray(whole, dtype=np.float64) > 0
+    n = int(counted.sum() if counts is None else counts[counted].sum())
+    return MetricValue(value=unit_sums.total(0) / total, n=n, interval=interval)
 
 
 def rate(
@@ -109,8 +109,8 @@ def rate(
     score = value.interval
     if value.value is None or score is None or score.low is None or score.high is None:
         return value
-    found = units(whole, clusters=clusters, counts=counts)
-    if found.keep(found.column(0) > 0).n >= FEW_IN_DENOMINATOR or score.n_effective is None:
+    unit_sums = units(whole, clusters=clusters, counts=counts)
+    if unit_sums.keep(unit_sums.column(0) > 0).n >= FEW_IN_DENOMINATOR or score.n_effective is None:
         return value
     n = score.n_effective
     k, tail = value.value * n, (1 - level) / 2
@@ -120,23 +120,24 @@ def rate(
     return replace(value, interval=hull)
 
 
-def score_interval(found: Units, level: float) -> Interval:
+def score_interval(unit_sums: Units, level: float) -> Interval:
     """The score interval of sum(a) / sum(w) over units with the sums (a, w), on the effective size."""
-    used = found.keep(found.column(1) > 0)
+    used = unit_sums.keep(unit_sums.column(1) > 0)
     # One cluster of several rows, or of several counts, says nothing of how clusters differ.
-    if used.n == 1 and (found.clusters == 1 or used.total(1) > 1):
-        return no_interval(ONE_CLUSTER, level=level, method="wilson_effective", clusters=found.clusters)
+    if used.n == 1 and (unit_sums.clusters == 1 or used.total(1) > 1):
+        return no_interval(ONE_CLUSTER, level=level, method="wilson_effective", clusters=unit_sums.clusters)
     size, c, method, error = _effective(used, level)
     share = used.total(0) / used.total(1)
     low, high = wilson(share * size, size, c=c)
+    # Rounding must not leave the estimate outside of its own interval.
     return Interval(
         low=min(float(low), share),
         high=max(float(high), share),
         method=method,
         level=level,
         n_effective=size,
-        clusters=found.clusters,
-        caveat=found.caveat,
+        clusters=unit_sums.clusters,
+        caveat=unit_sums.caveat,
         standard_error=error,
     )
 
@@ -149,9 +150,11 @@ def _effective(used: Units, level: float) -> tuple[float, float, str, float]:
     if equal and bool(np.all((part == 0) | (part == whole))):
         return float(n), z_value(level), "wilson", math.sqrt(max(share * (1 - share), 0.0) / n)
     residual = part - share * whole
+    # Without any spread the effective size would be infinite; no more is known than that there are n units.
     if np.abs(residual).max() <= 1e-12 * whole.max():
         return float(n), z_value(level), "wilson_effective", 0.0
     variance = n / (n - 1) * float(used.counts @ residual**2) / used.total(1) ** 2
+    # t and not z, since the variance is itself an estimate from n units.
     return share * (1 - share) / variance, t_value(level, n - 1), "wilson_effective", math.sqrt(variance)
 
 
@@ -208,33 +211,28 @@ def mean(
     array = np.asarray(values, dtype=np.float64)
     if not array.size:
         return MetricValue(value=None, n=0, reason="no sample has a value")
-    found = units(array, np.ones_like(array), clusters=clusters, counts=counts)
-    estimate = found.total(0) / found.total(1)
-    if bounds is None or not _inside(array, bounds):
+    unit_sums = units(array, np.ones_like(array), clusters=clusters, counts=counts)
+    estimate = unit_sums.total(0) / unit_sums.total(1)
+    if bounds is None or not (bounds[0] < bounds[1] and bounds[0] <= array.min() and array.max() <= bounds[1]):
         binary = bool(np.all((array == 0) | (array == 1)))
         bounds = (0.0, 1.0) if binary else None
     if bounds is None:
-        interval = bootstrap_t(found, rng=rng, level=level)
+        interval = bootstrap_t(unit_sums, rng=rng, level=level)
     else:
-        interval = _bounded(array, clusters, found, bounds, level)
-    return MetricValue(value=estimate, n=found.rows, interval=_around(interval, estimate))
-
-
-def _inside(array: FloatArray, bounds: tuple[float, float]) -> bool:
-    low, high = bounds
-    return low < high and bool(low <= array.min() and array.max() <= high)
+        interval = _bounded(array, clusters, unit_sums, bounds, level)
+    return MetricValue(value=estimate, n=unit_sums.rows, interval=_around(interval, estimate))
 
 
 def _bounded(
-    array: FloatArray, clusters: Clusters, found: Units, bounds: tuple[float, float], level: float
+    array: FloatArray, clusters: Clusters, unit_sums: Units, bounds: tuple[float, float], level: float
 ) -> Interval:
     """The interval of a mean of values in declared bounds; it is guarded where at least half of them are equal."""
     low, width = bounds[0], bounds[1] - bounds[0]
-    part = np.clip((found.column(0) - low * found.column(1)) / width, 0, found.column(1))
-    scaled = Units(sums=np.column_stack([part, found.column(1)]), counts=found.counts, rows=found.rows)
+    part = np.clip((unit_sums.column(0) - low * unit_sums.column(1)) / width, 0, unit_sums.column(1))
+    scaled = Units(sums=np.column_stack([part, unit_sums.column(1)]), counts=unit_sums.counts, rows=unit_sums.rows)
     interval = score_interval(scaled, level)
     at_ends = bool(np.all((array == low) | (array == bounds[1])))
-    if not at_ends and mostly_one_value(array, found):
+    if not at_ends and mostly_one_value(array, unit_sums):
         interval = _guarded(interval, scaled, *pseudo_size((array - low) / width, clusters, scaled))
     ends = [None if bound is None else low + width * bound for bound in (interval.low, interval.high)]
     error = None if interval.standard_error is None else width * interval.standard_error

@@ -30,36 +30,36 @@ class LeftOut:
     clustered: bool = False
 
 
-def fisher_interval(found: LeftOut, *, raters: int = 2, level: float = 0.95) -> Interval:
+def fisher_interval(estimates: LeftOut, *, raters: int = 2, level: float = 0.95) -> Interval:
     """The jackknife interval on Fisher's z with t(n - 1); with more than two raters, of an intraclass correlation.
 
     z = log((1 + (k - 1) r) / (1 - r)) / 2, which is atanh(r) for k = 2 raters.
 
     >>> left = LeftOut(estimate=0.5, without=np.array([0.4, 0.5, 0.5, 0.6]))
-    >>> found = fisher_interval(left)
-    >>> round(found.low, 3), round(found.high, 3)
+    >>> interval = fisher_interval(left)
+    >>> round(interval.low, 3), round(interval.high, 3)
     (0.023, 0.791)
     """
     bottom = -1 / (raters - 1)
-    seen = np.append(found.without, found.estimate)
+    seen = np.append(estimates.without, estimates.estimate)
     if not np.all((seen > bottom + EDGE) & (seen < 1 - EDGE)):
         return no_interval("perfect, or perfect or undefined without one of the pairs", level=level, method=METHOD)
-    counts = np.ones(len(found.without)) if found.counts is None else found.counts.astype(np.float64)
+    counts = np.ones(len(estimates.without)) if estimates.counts is None else estimates.counts.astype(np.float64)
     n = float(counts.sum())
-    z = _z(found.without, raters)
+    z = _z(estimates.without, raters)
     error = float(np.sqrt((n - 1) / n * (counts @ (z - counts @ z / n) ** 2)))
     if error <= EDGE:
         return no_interval("leaving out any pair changes nothing", level=level, method=METHOD)
     half = t_value(level, n - 1) * error
-    centre = float(_z(np.asarray(found.estimate), raters))
+    centre = float(_z(np.asarray(estimates.estimate), raters))
     return Interval(
         low=_back(centre - half, raters),
         high=_back(centre + half, raters),
         method=METHOD,
         level=level,
-        clusters=int(n) if found.clustered else None,
-        caveat="few clusters" if found.clustered and n < FEW_CLUSTERS else None,
-        standard_error=error / _slope(found.estimate, raters),
+        clusters=int(n) if estimates.clustered else None,
+        caveat="few clusters" if estimates.clustered and n < FEW_CLUSTERS else None,
+        standard_error=error / _slope(estimates.estimate, raters),
     )
 
 

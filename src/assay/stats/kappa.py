@@ -29,10 +29,10 @@ def distances(values: npt.ArrayLike, weighting: Weighting = "none") -> FloatArra
     value = np.asarray(values, dtype=np.float64)
     if weighting == "none":
         return 1.0 - np.eye(len(value))
-    apart = np.abs(value[:, None] - value[None, :])
-    largest = apart.max(initial=0.0)
-    apart = apart / largest if largest > 0 else apart
-    return apart if weighting == "linear" else apart**2
+    distance = np.abs(value[:, None] - value[None, :])
+    largest = distance.max(initial=0.0)
+    distance = distance / largest if largest > 0 else distance
+    return distance if weighting == "linear" else distance**2
 
 
 def cohens_kappa(
@@ -49,8 +49,8 @@ def cohens_kappa(
     raters stay on one option, and, weighted, where all options have one value.
 
     >>> truth, judge = (np.array([int(c) for c in text]) for text in ("0033440343", "0334430340"))
-    >>> found = cohens_kappa(Pairs(truth, judge, 5), [0, 0.1, 0.5, 0.9, 1], "quadratic", rng=np.random.default_rng(1))
-    >>> round(found.value, 4)
+    >>> kappa = cohens_kappa(Pairs(truth, judge, 5), [0, 0.1, 0.5, 0.9, 1], "quadratic", rng=np.random.default_rng(1))
+    >>> round(kappa.value, 4)
     0.5648
     """
     return bootstrapped(kappa_sums(pairs, values, weighting), rng=rng, level=level)
@@ -62,26 +62,26 @@ def kappa_sums(pairs: Pairs, values: npt.ArrayLike | None = None, weighting: Wei
         return table_sums(pairs, kappa)
     if values is None or len(np.asarray(values)) != pairs.classes:
         raise ValueError("a weighted kappa needs the value of every declared option")
-    classes, apart, one = pairs.classes, distances(values, weighting), np.eye(pairs.classes)
+    classes, distance, one = pairs.classes, distances(values, weighting), np.eye(pairs.classes)
 
     def value(sums: FloatArray) -> FloatArray:
         seen, truth, judge = sums[..., 0], sums[..., 1 : 1 + classes], sums[..., 1 + classes :]
         total = truth.sum(axis=-1)
-        chance = ((truth @ apart) * judge).sum(axis=-1) / total**2
+        chance = ((truth @ distance) * judge).sum(axis=-1) / total**2
         lost = np.divide(seen / total, chance, out=np.full_like(seen, np.nan), where=chance > 1e-12)
         return np.asarray(1 - lost)
 
     def pseudo(draws: int, rng: np.random.Generator) -> FloatArray:
         row, column, pieces = pseudo_pairs(draws, classes, pseudo_amount(classes), rng)
-        seen = (pieces * apart[row, column]).sum(axis=1)
+        seen = (pieces * distance[row, column]).sum(axis=1)
         return np.column_stack([seen, sum_by(row, pieces, classes), sum_by(column, pieces, classes)])
 
     return Additive(
-        rows=np.column_stack([apart[pairs.truth, pairs.predicted], one[pairs.truth], one[pairs.predicted]]),
+        rows=np.column_stack([distance[pairs.truth, pairs.predicted], one[pairs.truth], one[pairs.predicted]]),
         value=value,
         pseudo=pseudo,
         clusters=pairs.clusters,
         counts=pairs.counts,
-        undefined="only one class occurs" if apart.any() else "all options have the same value",
-        unbounded=too_many(classes) if apart.any() else None,
+        undefined="only one class occurs" if distance.any() else "all options have the same value",
+        unbounded=too_many(classes) if distance.any() else None,
     )

@@ -49,16 +49,16 @@ def chances_to_label(doubt: npt.ArrayLike, n: int) -> FloatArray:
         return np.ones_like(size)
     total = float(size.sum())
     share = size / total if total > 0 else np.full(len(size), 1 / len(size))
-    wanted = n * (LEAST_SHARE / len(size) + (1 - LEAST_SHARE) * share)
+    chances = n * (LEAST_SHARE / len(size) + (1 - LEAST_SHARE) * share)
     for _ in range(len(size)):
-        over = wanted >= 1
+        over = chances >= 1
         free = ~over
         left = n - int(over.sum())
-        scaled = np.where(over, 1.0, wanted * left / wanted[free].sum())
+        scaled = np.where(over, 1.0, chances * left / chances[free].sum())
         if bool((scaled <= 1).all()):
             return scaled
-        wanted = scaled
-    return wanted
+        chances = scaled
+    return chances
 
 
 def drawn(chances: npt.ArrayLike, *, rng: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -67,9 +67,9 @@ def drawn(chances: npt.ArrayLike, *, rng: np.random.Generator) -> npt.NDArray[np
     >>> drawn([0.5, 0.5, 1.0], rng=np.random.default_rng(1)).size
     2
     """
-    given = np.asarray(chances, dtype=np.float64)
-    order = rng.permutation(len(given))
-    ends = np.cumsum(given[order])
+    probabilities = np.asarray(chances, dtype=np.float64)
+    order = rng.permutation(len(probabilities))
+    ends = np.cumsum(probabilities[order])
     n = round(float(ends[-1]))
     ends[-1] = n
     ticks = np.arange(n) + rng.random()

@@ -107,7 +107,8 @@ def paired_macro(
     untied = 2 * int((gap == 0).sum()) < len(gap) and int(sizes.min()) > 1 and clusters is None
     possible = None if untied or not span else (-span, span)
     values = [
-        macro_mean(gap, groups, clusters, bounds=possible, level=each) for each in (level, round(2 * level - 1, 12))
+        macro_mean(gap, groups, clusters, bounds=possible, level=interval_level)
+        for interval_level in (level, round(2 * level - 1, 12))
     ]
     return replace(tested, difference=values[0], narrow=values[1].interval, span=span or None)
 
@@ -174,12 +175,12 @@ def _guarded(
         return interval
     sizes = np.bincount(codes)
     weight = len(codes) / (len(sizes) * sizes[codes])
-    found = units(weight * np.clip(scaled, 0.0, 1.0), weight, clusters=ids)
-    load = found.column(1)
+    unit_sums = units(weight * np.clip(scaled, 0.0, 1.0), weight, clusters=ids)
+    load = unit_sums.column(1)
     # The pseudo-observation weighs as much as the unit that a row is in does on average.
-    size = float(found.counts @ load**2) / found.total(1)
-    c = z_value(interval.level) if interval.clusters is None else t_value(interval.level, found.n - 1)
-    low, high = (bounds[0] + (bounds[1] - bounds[0]) * end for end in guarded_bounds(found, size=size, c=c))
+    size = float(unit_sums.counts @ load**2) / unit_sums.total(1)
+    c = z_value(interval.level) if interval.clusters is None else t_value(interval.level, unit_sums.n - 1)
+    low, high = (bounds[0] + (bounds[1] - bounds[0]) * end for end in guarded_bounds(unit_sums, size=size, c=c))
     assert interval.low is not None
     assert interval.high is not None
     return replace(
@@ -197,14 +198,14 @@ def _student(residual: FloatArray, codes: IntArray, ids: IntArray, mean: float, 
     clusters = _clusters(ids)
     if int(sizes.min()) < 2:
         rows = "cluster" if clusters is not None else "value"
-        why = f"{int((sizes < 2).sum()):,} of {len(sizes):,} groups have one {rows} only, and the field has no range"
-        return no_interval(why, level=level, method=METHOD_WITHOUT_RANGE, clusters=clusters)
+        reason = f"{int((sizes < 2).sum()):,} of {len(sizes):,} groups have one {rows} only, and the field has no range"
+        return no_interval(reason, level=level, method=METHOD_WITHOUT_RANGE, clusters=clusters)
     corrected = residual * np.sqrt(sizes / (sizes - 1))[codes]
     _, squares, sums = _parts(corrected, codes, ids)
     variance = float((sums**2).sum())
     if variance <= 1e-24 * max(mean**2, 1e-300):
-        why = "all values of each group are equal and the field has no declared range"
-        return no_interval(why, level=level, method=METHOD_WITHOUT_RANGE, clusters=clusters)
+        reason = "all values of each group are equal and the field has no declared range"
+        return no_interval(reason, level=level, method=METHOD_WITHOUT_RANGE, clusters=clusters)
     freedom = float(squares.sum()) ** 2 / float((squares**2 / (sizes - 1)).sum())
     half = t_value(level, max(freedom, 1.0)) * math.sqrt(variance)
     return Interval(

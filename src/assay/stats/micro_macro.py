@@ -21,8 +21,8 @@ def micro_accuracy(criteria: Sequence[Pairs], *, level: float = 0.95) -> MetricV
 
     >>> one = Pairs(np.array([0, 1]), np.array([0, 1]), 2)
     >>> two = Pairs(np.array([0, 2]), np.array([1, 2]), 3)
-    >>> found = micro_accuracy([one, two])
-    >>> found.value, found.n, found.interval.clusters
+    >>> accuracy = micro_accuracy([one, two])
+    >>> accuracy.value, accuracy.n, accuracy.interval.clusters
     (0.75, 4, 2)
     """
     right = [np.asarray(pairs.truth == pairs.predicted, dtype=np.float64) for pairs in criteria]
@@ -35,7 +35,7 @@ def micro_accuracy(criteria: Sequence[Pairs], *, level: float = 0.95) -> MetricV
 def accuracy_sums(pairs: Pairs) -> Additive:
     """Accuracy as sums over pairs, for `macro`."""
 
-    def accuracy(found: Marginals) -> FloatArray:
-        return np.asarray(found.hits.sum(axis=-1) / found.truth.sum(axis=-1))
+    def accuracy(table: Marginals) -> FloatArray:
+        return np.asarray(table.hits.sum(axis=-1) / table.truth.sum(axis=-1))
 
     return table_sums(pairs, accuracy)

@@ -1,4 +1,4 @@
-"""Several comparisons at once: chances adjusted so that luck is not taken for a finding.
+"""Several comparisons at once: p-values adjusted so that noise is not taken for a finding.
 
 Holm, S. (1979), A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6.
 Benjamini, Y. and Hochberg, Y. (1995), Controlling the false discovery rate, JRSS B 57.
@@ -34,10 +34,10 @@ def benjamini_hochberg(chances: Sequence[float | None]) -> list[float | None]:
 
 
 def _ordered(chances: Sequence[float | None]) -> tuple[np.ndarray, np.ndarray]:
-    known = [place for place, chance in enumerate(chances) if chance is not None]
-    values = np.array([chances[place] for place in known], dtype=np.float64)
+    positions = [place for place, chance in enumerate(chances) if chance is not None]
+    values = np.array([chances[place] for place in positions], dtype=np.float64)
     order = np.argsort(values, kind="stable")
-    return np.array(known, dtype=np.int64)[order], values[order]
+    return np.array(positions, dtype=np.int64)[order], values[order]
 
 
 def _back(chances: Sequence[float | None], places: np.ndarray, adjusted: np.ndarray) -> list[float | None]:

@@ -89,8 +89,8 @@ def paired(
     gives a width to an interval where no item differs, keeps it inside the possible range, and where at least half of
     the items tie it guards the interval against rare extreme differences.
 
-    >>> found = paired([0, 0, 1, 1, 0], [1, 1, 1, 0, 1], rng=np.random.default_rng(1))
-    >>> found.difference.value, found.p, found.wins, found.losses
+    >>> comparison = paired([0, 0, 1, 1, 0], [1, 1, 1, 0, 1], rng=np.random.default_rng(1))
+    >>> comparison.difference.value, comparison.p, comparison.wins, comparison.losses
     (0.4, 0.625, 3, 1)
     """
     first, second = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
@@ -100,30 +100,35 @@ def paired(
         nothing = MetricValue(value=None, n=n, reason=TOO_FEW)
         return _paired(nothing, None, None, "none", (wins, n, losses), 0.0)
     binary = bool(np.isin(first, (0, 1)).all() and np.isin(second, (0, 1)).all())
-    found = units(gap, np.ones_like(gap), gap**2, clusters=clusters)
+    unit_sums = units(gap, np.ones_like(gap), gap**2, clusters=clusters)
+    # Equivalence is two one-sided tests at 1 - level each, which is an interval of 2 * level - 1.
     wide, narrow = (level, round(2 * level - 1, 12))
-    if binary and _of_one_mind(found):
-        won, lost = (int(found.counts[found.column(0) * side > 0].sum()) for side in (1, -1))
+    if binary and _of_one_mind(unit_sums):
+        won, lost = (int(unit_sums.counts[unit_sums.column(0) * side > 0].sum()) for side in (1, -1))
         intervals = [
-            replace(tango_interval(won, lost, found.n, level=each), clusters=found.clusters, caveat=found.caveat)
-            for each in (wide, narrow)
+            replace(
+                tango_interval(won, lost, unit_sums.n, level=interval_level),
+                clusters=unit_sums.clusters,
+                caveat=unit_sums.caveat,
+            )
+            for interval_level in (wide, narrow)
         ]
-        value = MetricValue(value=(won - lost) / found.n, n=n, interval=intervals[0])
-        p, squared = mcnemar(won, lost), (won + lost) / found.n * (n / found.n)
+        value = MetricValue(value=(won - lost) / unit_sums.n, n=n, interval=intervals[0])
+        p, squared = mcnemar(won, lost), (won + lost) / unit_sums.n * (n / unit_sums.n)
         return _paired(value, intervals[1], p, "mcnemar_exact", (wins, n, losses), squared)
     low, high = (0.0, 1.0) if binary else bounds or (0.0, 0.0)
-    spread = _Spread.of(found, high - low if high > low else None)
-    guard = _Guard.of(gap, clusters, found, spread)
+    spread = _Spread.of(unit_sums, high - low if high > low else None)
+    guard = _Guard.of(gap, clusters, unit_sums, spread)
     value = MetricValue(value=spread.mean, n=n, interval=guard.hull(spread.interval(wide)))
-    p, test = _flipped(found, spread, rng)
-    squared = float(np.mean(gap**2)) if found.clusters is None else spread.mean**2 + n * (spread.variance or 0.0)
-    made = _paired(value, guard.hull(spread.interval(narrow)), p, test, (wins, n, losses), squared)
-    return replace(made, unguarded=spread.interval(wide) if guard.stands else None, span=spread.span)
+    p, test = _flipped(unit_sums, spread, rng)
+    squared = float(np.mean(gap**2)) if unit_sums.clusters is None else spread.mean**2 + n * (spread.variance or 0.0)
+    result = _paired(value, guard.hull(spread.interval(narrow)), p, test, (wins, n, losses), squared)
+    return replace(result, unguarded=spread.interval(wide) if guard.stands else None, span=spread.span)
 
 
-def _of_one_mind(found: Units) -> bool:
+def _of_one_mind(unit_sums: Units) -> bool:
     """Are all clusters of one size, each won, lost or tied as a whole? Then each is one 0/1 item."""
-    gap, size, square = (found.column(place) for place in range(3))
+    gap, size, square = (unit_sums.column(place) for place in range(3))
     return bool(np.all(size == size[0]) and np.all(np.abs(gap) == square) and np.isin(square, (0.0, size[0])).all())
 
 
@@ -157,8 +162,8 @@ def mcnemar(wins: int, losses: int) -> float:
 def tango_interval(wins: int, losses: int, n: int, *, level: float = 0.95) -> Interval:
     """Tango's score interval of (wins - losses) / n; it has a width also where nothing flipped.
 
-    >>> found = tango_interval(0, 0, 96)
-    >>> round(found.low, 4), round(found.high, 4)
+    >>> interval = tango_interval(0, 0, 96)
+    >>> round(interval.low, 4), round(interval.high, 4)
     (-0.0385, 0.0385)
     """
     z = z_value(level)
@@ -205,27 +210,27 @@ class _Spread:
     span: float | None
 
     @classmethod
-    def of(cls, found: Units, span: float | None) -> _Spread:
-        mean = found.total(0) / found.total(1)
-        residual = found.column(0) - mean * found.column(1)
+    def of(cls, unit_sums: Units, span: float | None) -> _Spread:
+        mean = unit_sums.total(0) / unit_sums.total(1)
+        residual = unit_sums.column(0) - mean * unit_sums.column(1)
         variance = None
-        if found.n > 1 and float(np.abs(residual).max()) > 1e-12 * float(np.abs(found.column(0)).max()):
-            variance = found.n / (found.n - 1) * float(found.counts @ residual**2) / found.total(1) ** 2
-        return cls(found, mean, variance, span)
+        if unit_sums.n > 1 and float(np.abs(residual).max()) > 1e-12 * float(np.abs(unit_sums.column(0)).max()):
+            variance = unit_sums.n / (unit_sums.n - 1) * float(unit_sums.counts @ residual**2) / unit_sums.total(1) ** 2
+        return cls(unit_sums, mean, variance, span)
 
     def interval(self, level: float) -> Interval:
         """Student's; where all differ alike, what Tango's would be on the scale of the declared range."""
-        found = self.units
-        if found.n < 2:
-            return no_interval(ONE_CLUSTER, level=level, method="t", clusters=found.clusters)
+        unit_sums = self.units
+        if unit_sums.n < 2:
+            return no_interval(ONE_CLUSTER, level=level, method="t", clusters=unit_sums.clusters)
         if self.variance is not None:
-            half, method = t_value(level, found.n - 1) * math.sqrt(self.variance), "t"
+            half, method = t_value(level, unit_sums.n - 1) * math.sqrt(self.variance), "t"
         elif self.span is not None:
             z = z_value(level) ** 2
-            half, method = self.span * z / (found.n + z), "no_spread"
+            half, method = self.span * z / (unit_sums.n + z), "no_spread"
         else:
-            why = "all items differ alike and the field has no declared range"
-            return no_interval(why, level=level, method="t")
+            reason = "all items differ alike and the field has no declared range"
+            return no_interval(reason, level=level, method="t")
         # No difference of two means is larger than the range of the values.
         most = math.inf if self.span is None else max(self.span, abs(self.mean))
         low, high = max(self.mean - half, -most), min(self.mean + half, most)
@@ -234,8 +239,8 @@ class _Spread:
             high=high,
             method=method,
             level=level,
-            clusters=found.clusters,
-            caveat=found.caveat,
+            clusters=unit_sums.clusters,
+            caveat=unit_sums.caveat,
             standard_error=math.sqrt(self.variance or 0.0),
         )
 
@@ -258,14 +263,14 @@ class _Guard:
     independent: bool = True
 
     @classmethod
-    def of(cls, gap: FloatArray, clusters: Clusters, found: Units, spread: _Spread) -> _Guard:
+    def of(cls, gap: FloatArray, clusters: Clusters, unit_sums: Units, spread: _Spread) -> _Guard:
         span = spread.span or 0.0
         ties = int((gap == 0).sum())
         # Where nothing varies the interval comes from the range alone, and is wide enough.
         if spread.variance is None or 2 * ties < len(gap) or float(np.abs(gap).max()) > span * (1 + 1e-9):
             return cls(None, span)
-        part = np.clip((found.column(0) / span + found.column(1)) / 2, 0, found.column(1))
-        scaled = Units(sums=np.column_stack([part, found.column(1)]), counts=found.counts, rows=found.rows)
+        part = np.clip((unit_sums.column(0) / span + unit_sums.column(1)) / 2, 0, unit_sums.column(1))
+        scaled = Units(sums=np.column_stack([part, unit_sums.column(1)]), counts=unit_sums.counts, rows=unit_sums.rows)
         size, independent = pseudo_size((gap / span + 1) / 2, clusters, scaled)
         return cls(scaled, span, size, independent)
 
@@ -285,20 +290,23 @@ class _Guard:
         return replace(interval, low=low, high=high, method=METHOD, caveat=caveat)
 
 
-def _flipped(found: Units, spread: _Spread, rng: np.random.Generator) -> tuple[float, str]:
+def _flipped(unit_sums: Units, spread: _Spread, rng: np.random.Generator) -> tuple[float, str]:
     """The chance of so large a sum under random signs: by drawing them, or by t where the draws are too coarse.
 
     No chance is below that of the two sign patterns in which all clusters point one way.
     """
-    sums = found.column(0)
+    sums = unit_sums.column(0)
     moved = sums != 0
-    sizes, counts = np.abs(sums[moved]), found.counts[moved]
+    sizes, counts = np.abs(sums[moved]), unit_sums.counts[moved]
     draws = max(LEAST_DRAWS, min(DRAWS, MOST_SIGNS // max(len(sizes), 1)))
-    reach = abs(found.total(0)) - 1e-9 * float(counts @ sizes)
+    # A sum of the same floats in another order differs in its last digits, and still reaches as far.
+    reach = abs(unit_sums.total(0)) - 1e-9 * float(counts @ sizes)
     beyond = int((np.abs(_signed_sums(sizes, counts, draws, rng)) >= reach).sum())
+    # The signs that were seen are one of the patterns: without the 1 a p-value could be 0.
     p = (1 + beyond) / (1 + draws)
     if beyond >= LEAST_BEYOND:
         return p, "sign_flip"
+    # The power of 2 would underflow to 0 beyond about 1,070 clusters.
     least = 2.0 ** (1 - min(int(counts.sum()), 1_000))
     return max(min(p, spread.chance()), least), "t"
 
@@ -336,7 +344,7 @@ def items_to_decide(share_squared: float, difference: float, *, level: float = 0
 Verdict = Literal["better", "worse", "equivalent", "undecided", "no clear difference"]
 
 
-def verdict(found: Paired, p: float | None, *, margin: float | None = None) -> Verdict:
+def verdict(result: Paired, p: float | None, *, margin: float | None = None) -> Verdict:
     """What a difference comes to: clear only if its interval leaves out 0 and the adjusted chance is small, both.
 
     With a margin, a difference whose narrow interval lies inside ±margin is equivalence, however clear it is.
@@ -344,8 +352,8 @@ def verdict(found: Paired, p: float | None, *, margin: float | None = None) -> V
     >>> verdict(paired([0] * 9, [1] * 9, rng=np.random.default_rng(1)), 0.004)
     'better'
     """
-    interval = found.difference.interval
-    if margin is not None and _inside(found.narrow, margin):
+    interval = result.difference.interval
+    if margin is not None and _inside(result.narrow, margin):
         return "equivalent"
     unclear: Verdict = "no clear difference" if margin is None else "undecided"
     if interval is None or interval.low is None or interval.high is None or p is None:

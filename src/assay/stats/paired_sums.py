@@ -58,10 +58,10 @@ def paired_sums(
     rows = np.concatenate([pair.before, pair.after], axis=1)
     present = np.bincount(pair.codes, minlength=len(rows))
     if clusters is None:
-        found = units(*rows[present > 0].T, counts=present[present > 0])
+        unit_sums = units(*rows[present > 0].T, counts=present[present > 0])
     else:
-        found = units(*rows[pair.codes].T, clusters=clusters)
-    totals = found.counts @ found.sums
+        unit_sums = units(*rows[pair.codes].T, clusters=clusters)
+    totals = unit_sums.counts @ unit_sums.sums
     first, second = (float(pair.value(part)) for part in (totals[:width], totals[width:]))
     wins, losses = _single_effects(pair, totals[:width], present)
 
@@ -79,10 +79,10 @@ def paired_sums(
             for side in (first, second)
         )
         return PairedSums(difference=difference(nothing, None), before=before, after=after)
-    p = _swapped(found, pair.value, abs(second - first), rng)
-    why = pair.unbounded or ("needs at least 2 clusters" if found.n < 2 else None)
-    if why is not None:
-        missing = no_interval(why, level=level, method=METHOD)
+    p = _swapped(unit_sums, pair.value, abs(second - first), rng)
+    reason = pair.unbounded or ("needs at least 2 clusters" if unit_sums.n < 2 else None)
+    if reason is not None:
+        missing = no_interval(reason, level=level, method=METHOD)
         before, after, value = (MetricValue(value=v, n=n, interval=missing) for v in (first, second, second - first))
         return PairedSums(difference=difference(value, p), before=before, after=after)
 
@@ -90,17 +90,17 @@ def paired_sums(
         return np.stack([pair.value(sums[:, :width]), pair.value(sums[:, width:])], axis=1)
 
     # In units of the mean cluster, so that the pseudo-items weigh against clusters and not against copies.
-    even = found.per(found.rows / found.n)
+    even = unit_sums.per(unit_sums.rows / unit_sums.n)
     drawn = resample_sums(even, both, lambda draws, random: np.concatenate(pair.pseudo(draws, random), axis=1), rng)
     gap = drawn[:, 1] - drawn[:, 0]
-    value = MetricValue(value=second - first, n=n, interval=quantile_interval(gap, second - first, found, level))
+    value = MetricValue(value=second - first, n=n, interval=quantile_interval(gap, second - first, unit_sums, level))
     return PairedSums(
         difference=replace(
             difference(value, p, (second - first) ** 2 + n * float(gap.var())),
-            narrow=quantile_interval(gap, second - first, found, round(2 * level - 1, 12)),
+            narrow=quantile_interval(gap, second - first, unit_sums, round(2 * level - 1, 12)),
         ),
-        before=MetricValue(value=first, n=n, interval=quantile_interval(drawn[:, 0], first, found, level)),
-        after=MetricValue(value=second, n=n, interval=quantile_interval(drawn[:, 1], second, found, level)),
+        before=MetricValue(value=first, n=n, interval=quantile_interval(drawn[:, 0], first, unit_sums, level)),
+        after=MetricValue(value=second, n=n, interval=quantile_interval(drawn[:, 1], second, unit_sums, level)),
     )
 
 
@@ -110,13 +110,15 @@ def _single_effects(pair: SumPair, totals: FloatArray, present: IntArray) -> tup
     return int(present[effect > 1e-12].sum()), int(present[effect < -1e-12].sum())
 
 
-def _swapped(found: Units, value: Callable[[FloatArray], FloatArray], reach: float, rng: np.random.Generator) -> float:
+def _swapped(
+    unit_sums: Units, value: Callable[[FloatArray], FloatArray], reach: float, rng: np.random.Generator
+) -> float:
     """Compute the share of random swaps within items that bring the two numbers as far apart as they are."""
-    width = found.sums.shape[1] // 2
-    totals = found.counts @ found.sums
-    change = found.sums[:, width:] - found.sums[:, :width]
+    width = unit_sums.sums.shape[1] // 2
+    totals = unit_sums.counts @ unit_sums.sums
+    change = unit_sums.sums[:, width:] - unit_sums.sums[:, :width]
     moved = np.any(change != 0, axis=1)
-    change, counts = change[moved], found.counts[moved]
+    change, counts = change[moved], unit_sums.counts[moved]
     if not len(counts):
         return 1.0
     beyond, chunk = 0, max(1, CHUNK_NUMBERS // max(len(counts), width))

@@ -57,8 +57,8 @@ def pairwise_kappas(
 ) -> tuple[PairValue, ...]:
     """Cohen's kappa of every two raters, on the items that both rated; without `rng` the values have no interval.
 
-    >>> found = pairwise_kappas(Ratings.of([[1, 1, 2], [2, 2, 1], [1, 1, 1]]), rng=np.random.default_rng(1))
-    >>> [(pair.first, pair.second, round(pair.value.value, 2)) for pair in found]
+    >>> pairs = pairwise_kappas(Ratings.of([[1, 1, 2], [2, 2, 1], [1, 1, 1]]), rng=np.random.default_rng(1))
+    >>> [(pair.first, pair.second, round(pair.value.value, 2)) for pair in pairs]
     [(0, 1, 1.0), (0, 2, -0.5), (1, 2, -0.5)]
     """
     if rng is None:
@@ -76,7 +76,7 @@ def pairwise_kappas(
 def _plain_kappas(ratings: Ratings, weighting: Weighting, level: float) -> tuple[PairValue, ...]:
     """The kappas of all pairs from their confusion tables, counted for one rater and all later ones at once."""
     k, none = ratings.options, no_interval(NOT_ASKED, level=level, method=KAPPA_METHOD)
-    apart = distances(ratings.values, weighting)
+    distance = distances(ratings.values, weighting)
     pairs: list[PairValue] = []
     for first in range(ratings.raters - 1):
         others = ratings.codes[:, first + 1 :]
@@ -85,18 +85,20 @@ def _plain_kappas(ratings: Ratings, weighting: Weighting, level: float) -> tuple
         cells = (np.arange(others.shape[1]) * k + one) * k + others
         tables = np.bincount(cells[both], minlength=others.shape[1] * k * k).astype(np.float64)
         tables = tables.reshape(-1, k, k)
-        made = kappa_sums(ratings.pair(first, first + 1), ratings.values, weighting)
+        statistic = kappa_sums(ratings.pair(first, first + 1), ratings.values, weighting)
         hits = (
-            np.diagonal(tables, axis1=1, axis2=2) if weighting == "none" else (tables * apart).sum(axis=(1, 2))[:, None]
+            np.diagonal(tables, axis1=1, axis2=2)
+            if weighting == "none"
+            else (tables * distance).sum(axis=(1, 2))[:, None]
         )
         sums = np.concatenate([hits, tables.sum(axis=2), tables.sum(axis=1)], axis=1)
         items = both.sum(axis=0)
         enough = items >= LEAST_ITEMS
         kappas = np.full(len(sums), np.nan)
-        kappas[enough] = made.value(sums[enough])
+        kappas[enough] = statistic.value(sums[enough])
         for place, (kappa, n) in enumerate(zip(kappas.tolist(), items.tolist(), strict=True)):
             if math.isnan(kappa):
-                value = MetricValue(value=None, n=n, reason=TOO_FEW if n < LEAST_ITEMS else made.undefined)
+                value = MetricValue(value=None, n=n, reason=TOO_FEW if n < LEAST_ITEMS else statistic.undefined)
             else:
                 value = MetricValue(value=kappa, n=n, interval=none)
             pairs.append(PairValue(first=first, second=first + 1 + place, value=value))
@@ -106,8 +108,8 @@ def _plain_kappas(ratings: Ratings, weighting: Weighting, level: float) -> tuple
 def leave_one_out(ratings: Ratings, number: Callable[[Ratings], MetricValue]) -> tuple[MetricValue, ...]:
     """A number of the panel without each of its judges in turn: agreement that rises without one names it.
 
-    >>> found = leave_one_out(Ratings.of([[1, 1, 2], [2, 2, 1]]), panel_agreement)
-    >>> [value.value for value in found]
+    >>> values = leave_one_out(Ratings.of([[1, 1, 2], [2, 2, 1]]), panel_agreement)
+    >>> [value.value for value in values]
     [0.0, 0.0, 1.0]
     """
     return tuple(number(ratings.without(rater)) for rater in range(ratings.raters))
@@ -117,7 +119,7 @@ def effective_judges(table: npt.ArrayLike, clusters: Clusters = None, *, level: 
     """How many independent judges say as much as these J: J / (1 + (J - 1) r).
 
     r is the mean correlation of two judges over all pairs of them. Give the judges' errors (vote - truth)
-    where the truth is known, else their votes: one row an item, one column a judge, NaN where one is missing.
+    where the truth is known, else their votes: one row per item, one column per judge, NaN where one is missing.
     However many judges are added, the number stays below 1 / r. Pairs in which a judge never varies have no
     correlation and are left out of the mean; fewer than 4 shared items count as none.
 
@@ -159,7 +161,7 @@ def _mean_correlations(numbers: FloatArray, clusters: Clusters) -> tuple[float |
     clustered = len(starts) < len(numbers)
     first, second = np.triu_indices(numbers.shape[1], k=1)
     cast = ~np.isnan(numbers)
-    known = np.where(cast, numbers, 0.0)
+    filled = np.where(cast, numbers, 0.0)
     total, without, pairs = 0.0, np.zeros(len(starts)), 0
     block = max(1, BLOCK_NUMBERS // max(1, len(numbers)))
     for start in range(0, len(first), block):
@@ -169,7 +171,7 @@ def _mean_correlations(numbers: FloatArray, clusters: Clusters) -> tuple[float |
         moments = [both.astype(np.float64)]
         varies = n >= LEAST
         for side in sides:
-            values = known[:, side]
+            values = filled[:, side]
             width = np.where(both, values, -np.inf).max(axis=0) - np.where(both, values, np.inf).min(axis=0)
             varies &= width > 0
             middle = (values * both).sum(axis=0) / np.maximum(n, 1)
@@ -180,7 +182,9 @@ def _mean_correlations(numbers: FloatArray, clusters: Clusters) -> tuple[float |
             sums = [np.add.reduceat(moment, starts, axis=0) for moment in sums]
         totals = [moment.sum(axis=0) for moment in sums]
         total += float(_correlations(*totals).sum())
-        without += _correlations(*(all_of - own for all_of, own in zip(totals, sums, strict=True))).sum(axis=-1)
+        without += _correlations(*(all_of - unit_part for all_of, unit_part in zip(totals, sums, strict=True))).sum(
+            axis=-1
+        )
         pairs += int(varies.sum())
     return (None, without, clustered) if not pairs else (total / pairs, without / pairs, clustered)
 
@@ -195,14 +199,14 @@ def _correlations(
 
 
 def constant_criteria(table: npt.ArrayLike) -> tuple[int, ...]:
-    """The criteria, one a column, that gave every item the same value: they tell no items apart.
+    """The criteria, one per column, that gave every item the same value: they tell no items apart.
 
     >>> constant_criteria([[1, 0.5], [1, 1.0], [np.nan, 0.0]])
     (0,)
     """
     columns = np.asarray(table, dtype=np.float64).T
-    given = [column[~np.isnan(column)] for column in columns]
-    return tuple(place for place, values in enumerate(given) if len(values) and np.ptp(values) == 0)
+    present = [column[~np.isnan(column)] for column in columns]
+    return tuple(place for place, values in enumerate(present) if len(values) and np.ptp(values) == 0)
 
 
 def redundant_criteria(
@@ -213,18 +217,18 @@ def redundant_criteria(
     name: Name = "spearman",
     level: float = 0.95,
 ) -> tuple[PairValue, ...]:
-    """Two criteria, one a column, whose correlation is beyond the threshold, either way: the strongest first.
+    """Two criteria, one per column, whose correlation is beyond the threshold, either way: the strongest first.
 
-    >>> found = redundant_criteria([[1, 2, 9], [2, 3, 1], [3, 5, 8], [4, 9, 2]])
-    >>> [(pair.first, pair.second) for pair in found]
+    >>> pairs = redundant_criteria([[1, 2, 9], [2, 3, 1], [3, 5, 8], [4, 9, 2]])
+    >>> [(pair.first, pair.second) for pair in pairs]
     [(0, 1)]
     """
     numbers = np.asarray(table, dtype=np.float64)
-    found = []
+    pairs = []
     for first, second in combinations(range(numbers.shape[1]), 2):
         both = ~np.isnan(numbers[:, first]) & ~np.isnan(numbers[:, second])
         ids = None if clusters is None else clusters[both]
         value = correlation(numbers[both, first], numbers[both, second], name, ids, level=level)
         if value.value is not None and abs(value.value) > threshold:
-            found.append(PairValue(first=first, second=second, value=value))
-    return tuple(sorted(found, key=lambda pair: -abs(pair.value.value or 0.0)))
+            pairs.append(PairValue(first=first, second=second, value=value))
+    return tuple(sorted(pairs, key=lambda pair: -abs(pair.value.value or 0.0)))

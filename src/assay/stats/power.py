@@ -34,8 +34,8 @@ class Design:
             return max(self.at_null - difference**2, 0.0)
         if self.share is None:
             return self.at_null
-        there = min(max(self.share + difference, 0.0), 1.0)
-        return self.share * (1 - self.share) + there * (1 - there)
+        other_share = min(max(self.share + difference, 0.0), 1.0)
+        return self.share * (1 - self.share) + other_share * (1 - other_share)
 
     def null(self, difference: float) -> float:
         """The variance of an item as the test takes it."""

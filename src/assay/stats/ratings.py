@@ -26,7 +26,7 @@ def coded(labels: Sequence[Hashable | None], options: Sequence[Hashable]) -> Int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ratings:
-    """Option codes, one row an item and one column a rater, -1 where a rater gave none.
+    """Option codes, one row per item and one column per rater, -1 where a rater gave none.
 
     `values` are the values of the declared options, also of those that nobody chose; for nominal scales any
     numbers will do. `clusters` says which items belong together.
@@ -50,10 +50,10 @@ class Ratings:
         [[0, 1], [1, -1]]
         """
         numbers = np.asarray(table, dtype=np.float64)
-        given = ~np.isnan(numbers)
-        values, places = np.unique(numbers[given], return_inverse=True)
+        present = ~np.isnan(numbers)
+        values, places = np.unique(numbers[present], return_inverse=True)
         codes = np.full(numbers.shape, MISSING, dtype=np.int64)
-        codes[given] = places
+        codes[present] = places
         return cls(codes=codes, values=values, clusters=clusters)
 
     @property
@@ -73,8 +73,8 @@ class Ratings:
         [[2.0, 1.0]]
         """
         items, k = len(self.codes), self.options
-        given = self.codes != MISSING
-        places = (self.codes + k * np.arange(items)[:, None])[given]
+        present = self.codes != MISSING
+        places = (self.codes + k * np.arange(items)[:, None])[present]
         return np.bincount(places, minlength=items * k).astype(np.float64).reshape(items, k)
 
     def pair(self, first: int, second: int) -> Pairs:
@@ -84,7 +84,7 @@ class Ratings:
         return Pairs(self.codes[both, first], self.codes[both, second], self.options, clusters)
 
     def without(self, rater: int) -> Ratings:
-        """The same items without one of the raters."""
+        """The ratings of the same items without one of the raters."""
         return Ratings(codes=np.delete(self.codes, rater, axis=1), values=self.values, clusters=self.clusters)
 
     def majority(self) -> IntArray:

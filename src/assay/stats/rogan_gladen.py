@@ -28,9 +28,9 @@ def rogan_gladen(share: MetricValue, sensitivity: MetricValue, specificity: Metr
     >>> round(value.value, 3), round(value.interval.low, 3), round(value.interval.high, 3)
     (0.5, 0.366, 0.634)
     """
-    why = _why_not(sensitivity, specificity)
-    if why is not None or share.value is None or sensitivity.value is None or specificity.value is None:
-        return MetricValue(value=None, n=share.n, reason=why or share.reason)
+    reason = _why_not(sensitivity, specificity)
+    if reason is not None or share.value is None or sensitivity.value is None or specificity.value is None:
+        return MetricValue(value=None, n=share.n, reason=reason or share.reason)
     skill = sensitivity.value + specificity.value - 1
     value = min(max((share.value + specificity.value - 1) / skill, 0.0), 1.0)
     level = sensitivity.interval.level if sensitivity.interval is not None else 0.95

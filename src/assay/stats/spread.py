@@ -28,19 +28,19 @@ def std_dev(
     >>> round(value.value, 3), value.interval.caveat
     (1.291, 'rough')
     """
-    found = units(values, counts=counts)
-    n = found.n
+    unit_sums = units(values, counts=counts)
+    n = unit_sums.n
     if n < 2:
         return MetricValue(value=None, n=n, reason="a standard deviation needs at least 2 values")
-    if len(found.counts) == 1:
+    if len(unit_sums.counts) == 1:
         interval = no_interval("all values are equal", level=level, method="log_std_dev")
         return MetricValue(value=0.0, n=n, interval=interval)
-    centred = found.column(0) - found.total(0) / n
+    centred = unit_sums.column(0) - unit_sums.total(0) / n
     # Measured in its own size, so that fourth powers neither vanish nor overflow.
     scale = float(np.abs(centred).max())
     centred = centred / scale
-    variance = float(found.counts @ centred**2) / n
-    kurtosis = float(found.counts @ centred**4) / n / variance**2
+    variance = float(unit_sums.counts @ centred**2) / n
+    kurtosis = float(unit_sums.counts @ centred**4) / n / variance**2
     interval = _log_interval(scale * math.sqrt(variance), kurtosis, _groups(n, clusters), level)
     if interval.clusters == n:
         interval = replace(interval, clusters=None)
@@ -87,39 +87,39 @@ def quantile(
     >>> value.value, value.interval.low, value.interval.high
     (5.5, 2.0, 9.0)
     """
-    found = units(values, counts=counts)
-    n = found.n
+    unit_sums = units(values, counts=counts)
+    n = unit_sums.n
     if not n:
         return MetricValue(value=None, n=0, reason="no sample has a value")
     position = share * (n - 1)
     below = math.floor(position)
-    left, right = _at(found, below + 1), _at(found, min(below + 2, n))
+    left, right = _at(unit_sums, below + 1), _at(unit_sums, min(below + 2, n))
     estimate = left + (position - below) * (right - left)
-    interval = _order_statistics(found, share, _groups(n, clusters), level)
+    interval = _order_statistics(unit_sums, share, _groups(n, clusters), level)
     return MetricValue(value=estimate, n=n, interval=interval)
 
 
-def _order_statistics(found: Units, share: float, groups: int, level: float) -> Interval:
+def _order_statistics(unit_sums: Units, share: float, groups: int, level: float) -> Interval:
     lower, upper = _ranks(groups, share, level)
     # Rank r of `groups` values stands at the share r / groups of all rows; integers, so that nothing rounds.
-    low = None if lower is None else _at(found, -(-lower * found.n // groups))
-    high = None if upper is None else _at(found, -(-upper * found.n // groups))
+    low = None if lower is None else _at(unit_sums, -(-lower * unit_sums.n // groups))
+    high = None if upper is None else _at(unit_sums, -(-upper * unit_sums.n // groups))
     if low is not None and low == high:
-        why = f"so many values are {low:g} that both bounds are {low:g}"
-        return no_interval(why, level=level, method="order_statistics")
+        reason = f"so many values are {low:g} that both bounds are {low:g}"
+        return no_interval(reason, level=level, method="order_statistics")
     return Interval(
         low=low,
         high=high,
         method="order_statistics",
         level=level,
-        clusters=groups if groups < found.n else None,
+        clusters=groups if groups < unit_sums.n else None,
         caveat="too few values for both bounds" if low is None or high is None else None,
     )
 
 
-def _at(found: Units, rank: int) -> float:
+def _at(unit_sums: Units, rank: int) -> float:
     """The value of a rank, counted from 1."""
-    return float(found.column(0)[np.searchsorted(np.cumsum(found.counts), rank)])
+    return float(unit_sums.column(0)[np.searchsorted(np.cumsum(unit_sums.counts), rank)])
 
 
 def _ranks(n: int, share: float, level: float) -> tuple[int | None, int | None]:

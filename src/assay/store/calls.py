@@ -79,16 +79,16 @@ class CallReader:
     def get(self, key: bytes) -> Reply | None:
         """The reply kept under this key, at no cost."""
         self._cursor.execute(self._query, (key,))
-        found = self._cursor.fetchone()
-        if found is None:
+        row = self._cursor.fetchone()
+        if row is None:
             return None
-        document = orjson.loads(found[0])
-        self.runs_used.add(found[3])
+        document = orjson.loads(row[0])
+        self.runs_used.add(row[3])
         return Reply(
             text=document["text"],
             refusal=document.get("refusal"),
             items=tuple(document["items"]),
-            usage=Usage(prompt_tokens=found[1], completion_tokens=found[2]),
+            usage=Usage(prompt_tokens=row[1], completion_tokens=row[2]),
             usage_missing=document.get(_MISSING, False),
             finish_reason=document.get("finish_reason"),
             reasoning=document.get("reasoning"),
@@ -101,9 +101,9 @@ class CallReader:
         """Is any reply of this model kept that says something?"""
         has_text = calls.c.reply.not_like('{"text":null%')
         query = select(calls.c.run_no).where(calls.c.model == model, has_text).limit(1)
-        found = self._connection.execute(query).first()
+        row = self._connection.execute(query).first()
         self._connection.rollback()
-        return found is not None
+        return row is not None
 
     def close(self) -> None:
         self._cursor.close()

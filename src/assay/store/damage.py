@@ -54,10 +54,10 @@ def damage_of(path: Path) -> str | None:
                     (n,) = connection.execute(odd).fetchone()
                     if n:
                         return f"{name}.{column} is not a JSON {kind} in {n:,} of its rows"
-            for what, query in _ODD.items():
+            for rows, query in _ODD.items():
                 (n,) = connection.execute(query).fetchone()
                 if n:
-                    return f"it holds {what} ({n:,} rows)"
+                    return f"it holds {rows} ({n:,} rows)"
     except (sqlite3.Error, OSError) as error:
         return str(error)
     return None

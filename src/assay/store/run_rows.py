@@ -64,8 +64,8 @@ def _key(table: Table) -> str:
 
 def insert_run(connection: Connection, row: Row, *, no: int | None = None) -> int:
     """Write the row of a run under a number of its own, the next one unless it is given, and return the number."""
-    given = {} if no is None else {"no": no}
-    result = connection.execute(runs.insert().values(**row, **given))
+    number = {} if no is None else {"no": no}
+    result = connection.execute(runs.insert().values(**row, **number))
     assert result.inserted_primary_key is not None
     return int(result.inserted_primary_key[0])
 

@@ -170,7 +170,7 @@ class RunSpec:
         return hashlib.sha256(orjson.dumps(document, option=_OPTIONS, default=str)).hexdigest()
 
     def repeated(self, repeat: int) -> RunSpec:
-        """The same run asked anew, so that its answers are new."""
+        """The spec of a run that asks everything again, so that its answers are new."""
         return replace(self, repeat=repeat)
 
     def as_stored(self) -> RunSpec:
@@ -233,9 +233,9 @@ def changed_settings(before: StoredScorer, after: StoredScorer) -> list[str]:
     return [name for name in names if sides[0].get(name) != sides[1].get(name)]
 
 
-def provenance(**known: Any) -> Provenance:
+def provenance(**fields: Any) -> Provenance:
     """The provenance of a run of this release."""
-    return Provenance(assay=__version__, **known)
+    return Provenance(assay=__version__, **fields)
 
 
 def _document(spec: RunSpec) -> dict[str, Any]:

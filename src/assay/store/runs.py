@@ -113,7 +113,7 @@ def insert(connection: Connection, new: NewRun, *, evidence: int | None = None) 
         )
     )
     assert result.inserted_primary_key is not None
-    return _one(connection, result.inserted_primary_key[0])
+    return _read_run(connection, result.inserted_primary_key[0])
 
 
 def _names(spec: RunSpec) -> dict[str, object]:
@@ -127,26 +127,26 @@ def _names(spec: RunSpec) -> dict[str, object]:
     }
 
 
-def checked_name(name: str, what: str = "name") -> str:
+def checked_name(name: str, role: str = "name") -> str:
     """The name or tag of a run, unless it could not be told from something else."""
     if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
-        raise SpecError(f'"{clean(name, width=40)}" cannot be the {what} of a run: use 1 to {LONGEST_NAME} characters')
-    if what == "name" and (name == LATEST or name.endswith(OF_TASK)):
+        raise SpecError(f'"{clean(name, width=40)}" cannot be the {role} of a run: use 1 to {LONGEST_NAME} characters')
+    if role == "name" and (name == LATEST or name.endswith(OF_TASK)):
         raise SpecError(f'"{name}" cannot be the name of a run: it means the newest one')
     return name
 
 
 def rename(store: Store, record: RunRecord, spec: RunSpec) -> RunRecord:
     """Give a run the names, tags and place in an evaluation of another spec, where that one has any."""
-    given = {name: getattr(spec, name) for name in ("name", "tags", "evaluation", "specification")}
-    changed = replace(record.spec, **{name: value for name, value in given.items() if value})
+    names = {name: getattr(spec, name) for name in ("name", "tags", "evaluation", "specification")}
+    changed = replace(record.spec, **{name: value for name, value in names.items() if value})
     if changed == record.spec:
         return record
     # a spec of an older form stays as it was written: only its columns change
     document = {"spec": changed.to_json()} if changed.version else {}
     with store.begin() as connection:
         connection.execute(update(runs).where(runs.c.no == record.no).values(**_names(changed), **document))
-        return _one(connection, record.no)
+        return _read_run(connection, record.no)
 
 
 def claim(store: Store, record: RunRecord) -> RunRecord:
@@ -167,7 +167,7 @@ def claim(store: Store, record: RunRecord) -> RunRecord:
         )
         if taken.rowcount != 1:
             raise RunError(f"run {record.id} was taken up by another process just now")
-        return _one(connection, record.no)
+        return _read_run(connection, record.no)
 
 
 def advance(connection: Connection, run_no: int, cursor: int) -> None:
@@ -237,15 +237,15 @@ def find(store: Store, name: str) -> RunRecord:
     every = select(runs).order_by(runs.c.no.desc())
     # the run of an attached archive has a negative number: only its full id means it
     newest = every.where(runs.c.no > 0)
-    own = newest.where(runs.c.kind.not_in(sorted(STEPS))).limit(1)
-    queries = [every.where(runs.c.id == name), own.where(runs.c.name == name)]
+    user_runs = newest.where(runs.c.kind.not_in(sorted(STEPS))).limit(1)
+    queries = [every.where(runs.c.id == name), user_runs.where(runs.c.name == name)]
     # of a specification that is run several times, the first run is its result
     first = select(runs).order_by(case((runs.c.repeat == 0, 0), else_=1), runs.c.no.desc()).limit(1)
     queries.append(first.where(runs.c.specification == name, runs.c.no > 0))
     if name.endswith(OF_TASK):
-        queries.append(own.where(runs.c.task == name.removesuffix(OF_TASK)))
+        queries.append(user_runs.where(runs.c.task == name.removesuffix(OF_TASK)))
     if name == LATEST:
-        queries.append(own)
+        queries.append(user_runs)
     with store.connect() as connection:
         for query in queries:
             row = connection.execute(query).first()
@@ -269,11 +269,11 @@ def newest_finished(store: Store) -> RunRecord:
 
 
 def _ambiguous(name: str, records: Sequence[RunRecord]) -> SpecError:
-    shown = ", ".join(
+    candidates = ", ".join(
         f"{record.id} ({clean(record.name or record.task, width=30)})" for record in records[:CANDIDATES_SHOWN]
     )
     more = ", and more" if len(records) > CANDIDATES_SHOWN else ""
-    return SpecError(f'"{name}" could be any of these runs: {shown}{more}')
+    return SpecError(f'"{name}" could be any of these runs: {candidates}{more}')
 
 
 def _not_found(store: Store, name: str) -> SpecError:
@@ -284,9 +284,9 @@ def _not_found(store: Store, name: str) -> SpecError:
         names, specifications, tasks = (
             {text for (text,) in connection.execute(select(column).distinct()) if text} for column in columns
         )
-    known = names | specifications | {f"{task}{OF_TASK}" for task in tasks}
+    candidates = names | specifications | {f"{task}{OF_TASK}" for task in tasks}
     message = f'no run "{name}" in {store.location}: `assay runs` lists those there are'
-    return SpecError(Problem(message=message, suggestion=nearest(name, sorted(known))))
+    return SpecError(Problem(message=message, suggestion=nearest(name, sorted(candidates))))
 
 
 def all_runs(store: Store, limit: int | None, *, steps: bool = False) -> list[RunRecord]:
@@ -314,13 +314,13 @@ def differing(records: Sequence[RunRecord]) -> list[dict[str, object]]:
         for record in records
     ]
     seen: dict[tuple[str, str], set[str]] = {}
-    keys = {key for own in settings for key in own}
-    for record, own in zip(records, settings, strict=True):
+    keys = {key for run_settings in settings for key in run_settings}
+    for record, run_settings in zip(records, settings, strict=True):
         for key in keys:
-            seen.setdefault((record.task, key), set()).add(repr(own.get(key)))
+            seen.setdefault((record.task, key), set()).add(repr(run_settings.get(key)))
     return [
-        {key: value for key, value in own.items() if value is not None and len(seen[record.task, key]) > 1}
-        for record, own in zip(records, settings, strict=True)
+        {key: value for key, value in run_settings.items() if value is not None and len(seen[record.task, key]) > 1}
+        for record, run_settings in zip(records, settings, strict=True)
     ]
 
 
@@ -335,7 +335,7 @@ def metric_documents(store: Store, run_no: int) -> list[tuple[str, str, str, str
         return [(row.scorer, row.metric, row.type, row.document) for row in connection.execute(query)]
 
 
-def _one(connection: Connection, run_no: int) -> RunRecord:
+def _read_run(connection: Connection, run_no: int) -> RunRecord:
     return _record(connection.execute(select(runs).where(runs.c.no == run_no)).one())
 
 

@@ -21,7 +21,7 @@ PAGE = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleColumns:
-    """Finished samples, ready to be written: one entry a row in every column."""
+    """Finished samples, ready to be written: one entry per row in every column."""
 
     positions: Sequence[int]
     ids: Sequence[str]
@@ -34,7 +34,7 @@ class SampleColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSample:
-    """A sample as it was kept, with all that was said of it."""
+    """A stored sample with its scores, failures and votes."""
 
     position: int
     sample_id: str
@@ -91,6 +91,7 @@ def write_unsettled(connection: Connection, run_no: int, slot: int, positions: S
 
 def _keys(run_no: int, positions: Sequence[int], slot: int) -> Sequence[int]:
     if isinstance(positions, range) and positions.step == 1 and positions:
+        # consecutive positions have equally spaced keys: a range packs one key instead of one per row
         first = pack(run_no, positions[0], slot)
         return range(first, first + len(positions) * STEP, STEP)
     return [pack(run_no, position, slot) for position in positions]
@@ -136,8 +137,8 @@ def drop_retryable(store: Store, run_no: int, *, fanout: int = 1) -> int:
     """Take back the samples with such a failure, all `fanout` rows of each, so that they are done again."""
     span = STEP * fanout
     with store.begin() as connection:
-        found = [key for query in _retryable(run_no) for key in connection.execute(query).scalars()]
-        keys = sorted({key - key % span for key in found})
+        row_keys = [key for query in _retryable(run_no) for key in connection.execute(query).scalars()]
+        keys = sorted({key - key % span for key in row_keys})
         for key in keys:
             for row_id in (samples.c.id, scores.c.id, failures.c.id, unsettled.c.id, votes.c.score_id):
                 connection.execute(row_id.table.delete().where(row_id >= key, row_id < key + span))
@@ -159,7 +160,7 @@ def _retryable(run_no: int) -> tuple[Select[Any], Select[Any]]:
 
 
 def drop_scores(connection: Connection, run_no: int, slot: int) -> None:
-    """Take back all that one scorer has said of a run, so that it can say it anew."""
+    """Delete all scores and failures of one scorer of a run, so that it can score again."""
     for row_id in (scores.c.id, failures.c.id, unsettled.c.id, votes.c.score_id):
         of_slot = and_(_within(row_id, run_no), row_id.op("&")(STEP - 1) == slot)
         connection.execute(row_id.table.delete().where(of_slot))
@@ -172,7 +173,7 @@ def copy_samples(connection: Connection, source: int, target: int) -> None:
 
 
 def copy_scores(connection: Connection, source: tuple[int, int], target: tuple[int, int]) -> None:
-    """Give a scorer (run, slot) what another said; nothing is scored anew."""
+    """Copy the scores and failures of one scorer (run, slot) to another; nothing is scored again."""
     _copy(connection, scores, source, target)
     _copy(connection, failures, source, target)
     _copy(connection, votes, source, target)
@@ -190,8 +191,8 @@ def done_positions(store: Store, run_no: int) -> array[int]:
     """The positions of the samples that are stored, in order, at eight bytes each."""
     query = select(samples.c.id).where(_within(samples.c.id, run_no)).order_by(samples.c.id)
     with store.connect() as connection:
-        found = connection.execution_options(yield_per=PAGE).execute(query).scalars()
-        return array("q", (unpack(key)[1] for key in found))
+        row_keys = connection.execution_options(yield_per=PAGE).execute(query).scalars()
+        return array("q", (unpack(key)[1] for key in row_keys))
 
 
 def _count(store: Store, query: Select[Any]) -> int:
@@ -296,9 +297,9 @@ def stored_samples(
     while left is None or left > 0:
         with store.connect() as connection:
             page = _sample_page(connection, (low, high), PAGE if left is None else min(left, PAGE), sample_id, failed)
-            said = _said_of(connection, page)
+            outcomes = _outcomes_of(connection, page)
             cast = _votes_of(connection, page)
-        yield from (_stored(row, *said, cast) for row in page)
+        yield from (_stored(row, *outcomes, cast) for row in page)
         if not page:
             return
         low = page[-1].id + 1
@@ -317,13 +318,13 @@ def _sample_page(
     return connection.execute(query.order_by(samples.c.id).limit(size)).all()
 
 
-Said = dict[int, dict[int, Any]]
+BySampleAndSlot = dict[int, dict[int, Any]]
 
 
-def _said_of(connection: Connection, page: Sequence[Any]) -> tuple[Said, Said]:
+def _outcomes_of(connection: Connection, page: Sequence[Any]) -> tuple[BySampleAndSlot, BySampleAndSlot]:
     """Scores and failures of the samples of a page, by sample and slot."""
-    score_rows: Said = {}
-    failure_rows: Said = {}
+    score_rows: BySampleAndSlot = {}
+    failure_rows: BySampleAndSlot = {}
     if not page:
         return score_rows, failure_rows
     low, high = page[0].id, page[-1].id + STEP
@@ -337,9 +338,9 @@ def _said_of(connection: Connection, page: Sequence[Any]) -> tuple[Said, Said]:
     return score_rows, failure_rows
 
 
-def _votes_of(connection: Connection, page: Sequence[Any]) -> Said:
+def _votes_of(connection: Connection, page: Sequence[Any]) -> BySampleAndSlot:
     """The votes on the samples of a page, by sample and slot."""
-    by_sample: Said = {}
+    by_sample: BySampleAndSlot = {}
     if page:
         for score_id, cast in read_votes(connection, page[0].id, page[-1].id + STEP).items():
             slot = score_id & STEP - 1
@@ -347,7 +348,9 @@ def _votes_of(connection: Connection, page: Sequence[Any]) -> Said:
     return by_sample
 
 
-def _stored(row: Any, score_rows: Said, failure_rows: Said, cast: Said) -> StoredSample:
+def _stored(
+    row: Any, score_rows: BySampleAndSlot, failure_rows: BySampleAndSlot, cast: BySampleAndSlot
+) -> StoredSample:
     return StoredSample(
         position=unpack(row.id)[1],
         sample_id=row.sample_id,

@@ -15,12 +15,12 @@ _SEED = "shuffle_seed"
 
 
 def shuffle_seed(store: Store) -> int:
-    """The seed of every shuffle that names none: drawn once a store, so that later runs ask the same questions."""
-    found = _value(store, _SEED)
-    if found is None and store.is_read_only:
+    """The seed of every shuffle that names none: drawn once per store, so that later runs ask the same questions."""
+    seed = _value(store, _SEED)
+    if seed is None and store.is_read_only:
         # nothing was ever asked under a seed of this store: whoever only plans may use any
         return secrets.randbits(32)
-    if found is None:
+    if seed is None:
         try:
             with store.begin() as connection:
                 connection.execute(settings.insert().values(name=_SEED, value=str(secrets.randbits(32))))
@@ -28,9 +28,9 @@ def shuffle_seed(store: Store) -> int:
             # another process may have drawn it in the same moment: then its seed is the store's
             if not isinstance(error.__cause__, IntegrityError):
                 raise
-        found = _value(store, _SEED)
-    assert found is not None
-    return int(found)
+        seed = _value(store, _SEED)
+    assert seed is not None
+    return int(seed)
 
 
 def _value(store: Store, name: str) -> str | None:

@@ -36,17 +36,17 @@ _COLUMNS = {
 _WIDTH = len(votes.columns)
 
 
-def is_votes(given: object) -> bool:
+def is_votes(entry: object) -> bool:
     """Whether an entry of a score's metadata is votes that rows can hold without loss."""
     return (
-        isinstance(given, Mapping)
-        and bool(given)
+        isinstance(entry, Mapping)
+        and bool(entry)
         and all(
             isinstance(name, str)
             and isinstance(cast, Sequence)
             and bool(cast)
             and all(isinstance(vote, Mapping) and isinstance(vote.get("judge_id"), str) for vote in cast)
-            for name, cast in given.items()
+            for name, cast in entry.items()
         )
     )
 

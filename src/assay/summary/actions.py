@@ -111,15 +111,15 @@ def _matcher(action: Action, steps: Steps, scores: _Scores, checker: Checker) ->
         _rule(entry, (*steps, i) if isinstance(node, list) else steps, scores, checker)
         for i, entry in enumerate(entries)
     ]
-    kept = [rule for rule in rules if rule is not None]
-    if len(kept) < len(rules) or not kept:
+    valid_rules = [rule for rule in rules if rule is not None]
+    if len(valid_rules) < len(rules) or not valid_rules:
         return None
-    return lambda row: all(rule(row) for rule in kept)
+    return lambda row: all(rule(row) for rule in valid_rules)
 
 
-def _template(written: str, steps: Steps, checker: Checker) -> Matches | None:
+def _template(condition: str, steps: Steps, checker: Checker) -> Matches | None:
     """A condition in words of Jinja, with or without its braces."""
-    text = written if "{{" in written else f"{{{{ {written} }}}}"
+    text = condition if "{{" in condition else f"{{{{ {condition} }}}}"
     wrong = check_syntax(text)
     if wrong is not None:
         checker.report(f"filter: {wrong}", steps)
@@ -155,11 +155,12 @@ def _rule(node: Any, steps: Steps, scores: _Scores, checker: Checker) -> Matches
         # every score that a longer expression names must be there as well
         names = [_parts(match) for match in _SCORE.finditer(str(rule.expression))]
         if not all(
-            _known((key, _our_name(key, name, scores)), (*steps, "expression"), scores, checker) for key, name in names
+            _check_field((key, _our_name(key, name, scores)), (*steps, "expression"), scores, checker)
+            for key, name in names
         ):
             return None
         return lambda row: rule.holds(row["sample"], row["scores"])
-    if not _known(read, (*steps, "expression"), scores, checker):
+    if not _check_field(read, (*steps, "expression"), scores, checker):
         return None
     scorer, name = read
     return lambda row: rule.holds({"field": row["scores"].get(scorer, {}).get(name)})
@@ -174,15 +175,15 @@ def _score_read(expression: str) -> tuple[str, str] | None:
     inner = expression.strip()
     if inner.startswith("{{") and inner.endswith("}}"):
         inner = inner[2:-2].strip()
-    found = _SCORE.fullmatch(inner)
-    if found is None:
+    match = _SCORE.fullmatch(inner)
+    if match is None:
         return None
-    return _parts(found)
+    return _parts(match)
 
 
-def _parts(found: re.Match[str]) -> tuple[str, str]:
+def _parts(match: re.Match[str]) -> tuple[str, str]:
     """The scorer and the field of a match."""
-    scorer, name = (found[part] or found[f"{part}_q"] or found[f"{part}_d"] for part in ("scorer", "field"))
+    scorer, name = (match[part] or match[f"{part}_q"] or match[f"{part}_d"] for part in ("scorer", "field"))
     return scorer, name
 
 
@@ -192,7 +193,7 @@ def _our_name(scorer: str, name: str, scores: _Scores) -> str:
     return OTHER_NAMES[name] if fields is not None and name not in fields and OTHER_NAMES.get(name) in fields else name
 
 
-def _known(read: tuple[str, str], steps: Steps, scores: _Scores, checker: Checker) -> bool:
+def _check_field(read: tuple[str, str], steps: Steps, scores: _Scores, checker: Checker) -> bool:
     """Whether the task has such a scorer, and the scorer such a field, as far as that is known."""
     scorer, name = read
     if scorer not in scores.fields:

@@ -113,7 +113,7 @@ def stored_report(store: Store, record: RunRecord) -> RunReport:
         )
     metrics: dict[str, tuple[MetricReport, ...]] = {}
     for scorer, metric, kind, document in runs.metric_documents(store, record.no):
-        made = MetricReport(key=metric, type=kind, result=metric_from(orjson.loads(document)))
-        metrics[scorer] = (*metrics.get(scorer, ()), made)
+        report = MetricReport(key=metric, type=kind, result=metric_from(orjson.loads(document)))
+        metrics[scorer] = (*metrics.get(scorer, ()), report)
     head = {"run": record.id, "status": record.status, "task": record.task, "model": record.model}
     return report_from(head, orjson.loads(record.summary), metrics)

@@ -68,8 +68,8 @@ def scorer_report(basis: MetricInputs, slot: int, scorer: LoadedScorer, *, n_fai
             result = with_noise(
                 basis, slot, scorer, metric, with_baseline(scorer, metric, result, metadata, basis.trials)
             )
-        shown = metric.settings.display_name
-        reports.append(MetricReport(key=metric.key, type=metric.kind.name, result=result, display_name=shown))
+        display_name = metric.settings.display_name
+        reports.append(MetricReport(key=metric.key, type=metric.kind.name, result=result, display_name=display_name))
     return ScorerReport(
         key=scorer.key,
         type=scorer.kind.name,
@@ -88,10 +88,12 @@ def _text_in(basis: MetricInputs, slot: int, field: str) -> str:
     for page in _Kept(
         evidence.score_pages(basis.store, basis.rows_of, slot, metadata=True, inputs=True), basis.without
     ):
-        for sample_id, *said in zip(page.ids, page.values, page.metadata, strict=True):
-            found = next((v for each in said if each and (v := orjson.loads(each).get(field)) is not None), None)
-            if isinstance(found, str):
-                return f'the field "{field}" must be a number, but in sample {sample_id} it is the text "{found:.40}"'
+        for sample_id, *documents in zip(page.ids, page.values, page.metadata, strict=True):
+            value = next(
+                (v for document in documents if document and (v := orjson.loads(document).get(field)) is not None), None
+            )
+            if isinstance(value, str):
+                return f'the field "{field}" must be a number, but in sample {sample_id} it is the text "{value:.40}"'
     raise AssertionError(f"no sample has text in {field}")
 
 
@@ -102,8 +104,8 @@ def _detail(basis: MetricInputs, scorer: LoadedScorer, metadata: StoredMetadata)
         parts.append(scorer.kind.count(scorer.settings, metadata) or {})
     if scorer.kind.detail is not None:
         samples = decoded(basis.store, basis.rows_of, basis.keys)
-        kept = (sample for sample in samples if sample.position not in basis.without)
-        parts.append(scorer.kind.detail(scorer.settings, _reported(kept, scorer.key)) or {})
+        included = (sample for sample in samples if sample.position not in basis.without)
+        parts.append(scorer.kind.detail(scorer.settings, _reported(included, scorer.key)) or {})
     merged = {name: value for part in parts for name, value in part.items()}
     warnings = [warning for part in parts for warning in part.get("warnings", ())]
     return {**merged, **({"warnings": warnings} if warnings else {})} or None
@@ -145,12 +147,13 @@ def _with_plug_in(
     plug_in = compute(metric.kind, settings, table, seed=seed, address=f"{address}{PLUG_IN}")
     pairs = zip(result.values, plug_in.values.values(), strict=True)
     detail = {**result.detail, "plug_in": {name: other.value for name, other in pairs}}
-    why = why_undefined(field, trials)
-    if why is None:
+    reason = why_undefined(field, trials)
+    if reason is None:
         return replace(result, detail=detail)
-    values = {name: replace(value, reason=why) for name, value in result.values.items()}
+    values = {name: replace(value, reason=reason) for name, value in result.values.items()}
     groups = result.groups and {
-        name: {key: replace(value, reason=why) for key, value in group.items()} for name, group in result.groups.items()
+        name: {key: replace(value, reason=reason) for key, value in group.items()}
+        for name, group in result.groups.items()
     }
     return replace(result, values=values, groups=groups, detail=detail)
 
@@ -181,13 +184,13 @@ def _table(basis: MetricInputs, slot: int, scorer: LoadedScorer) -> tuple[Table,
     unlabelled = dict.fromkeys(labels, 0)
     whole = any(metric.kind.runs_code for metric in scorer.metrics)
     builder = TableBuilder(fields, labels, ranges=ranges_of(scorer.ranges, trials), whole=whole)
-    known = scorer.kind.values
-    metadata = trials is None and (whole or known is None or not fields <= set(known))
+    declared = scorer.kind.values
+    metadata = trials is None and (whole or declared is None or not fields <= set(declared))
     inputs = bool(labels) or basis.families
     stored = evidence.score_pages(basis.store, basis.rows_of, slot, metadata=metadata, inputs=inputs)
-    kept = _Kept(stored, basis.without)
+    pages = _Kept(stored, basis.without)
     families: dict[str, int] = {}
-    for page in kept if trials is None else _aggregated(iter(kept), trials, basis.layout):
+    for page in pages if trials is None else _aggregated(iter(pages), trials, basis.layout):
         values = _loaded(page.values)
         details = _loaded(page.metadata) if metadata else [_NOTHING] * len(values)
         named = _labels(page, labels)
@@ -199,7 +202,7 @@ def _table(basis: MetricInputs, slot: int, scorer: LoadedScorer) -> tuple[Table,
         if table.n and n == table.n:
             place = getattr(template, "place", None)
             raise SpecError(Problem(message="this template gives no label for any sample", place=place))
-    return table, unlabelled, kept.dropped
+    return table, unlabelled, pages.dropped
 
 
 def _clusters(basis: MetricInputs, page: evidence.ScorePage, families: dict[str, int]) -> list[int] | None:
@@ -213,23 +216,23 @@ def _clusters(basis: MetricInputs, page: evidence.ScorePage, families: dict[str,
 
 
 def _aggregated(pages: Iterator[evidence.ScorePage], trials: Trials, layout: RowLayout) -> Iterator[evidence.ScorePage]:
-    """The pages with one score a sample instead of one a trial; rows with the same number are the same sample."""
+    """The pages with one score per sample instead of one per trial; rows with the same number are the same sample."""
     rows = (
         (position, page.values[i], page.inputs[i : i + 1], page.ids[i : i + 1])
         for page in pages
         for i, position in enumerate(page.positions)
     )
-    made = evidence.ScorePage([], [], [], [], [])
+    merged_page = evidence.ScorePage([], [], [], [], [])
     for sample, entries in _by_sample(rows, layout):
         score = aggregate([orjson.loads(text) for _, text, _, _ in entries], trials)
-        made.positions.append(sample)
-        made.values.append(orjson.dumps(score).decode())
-        made.inputs.extend(entries[0][2])
-        made.ids.extend(entries[0][3])
-        if len(made.values) == evidence.PAGE:
-            yield made
-            made = evidence.ScorePage([], [], [], [], [])
-    yield made
+        merged_page.positions.append(sample)
+        merged_page.values.append(orjson.dumps(score).decode())
+        merged_page.inputs.extend(entries[0][2])
+        merged_page.ids.extend(entries[0][3])
+        if len(merged_page.values) == evidence.PAGE:
+            yield merged_page
+            merged_page = evidence.ScorePage([], [], [], [], [])
+    yield merged_page
 
 
 Entry = tuple[int, str, list[str], list[str]]
@@ -246,10 +249,10 @@ def _by_sample(rows: Iterator[Entry], layout: RowLayout) -> Iterator[tuple[int, 
 
 def _loaded(documents: Sequence[str | None]) -> list[Mapping[str, Any]]:
     """Parse JSON objects, each distinct text once."""
-    known: dict[str | None, Mapping[str, Any]] = {
+    by_text: dict[str | None, Mapping[str, Any]] = {
         text: _NOTHING if text is None else orjson.loads(text) for text in set(documents)
     }
-    return [known[text] for text in documents]
+    return [by_text[text] for text in documents]
 
 
 def _labels(page: evidence.ScorePage, templates: set[str]) -> dict[str, Sequence[str | None]]:

@@ -22,17 +22,17 @@ def stored_metadata(basis: MetricInputs, slot: int) -> StoredMetadata:
     def distinct() -> tuple[tuple[Mapping[str, Any], int], ...]:
         texts: Counter[str] = Counter()
         for page in evidence.score_pages(basis.store, basis.rows_of, slot, metadata=True, inputs=False):
-            texts.update(_kept(basis, page))
+            texts.update(_included(basis, page))
         return tuple((orjson.loads(text), n) for text, n in texts.items())
 
     def with_field(name: str) -> Iterator[Mapping[str, Any]]:
         for page in evidence.score_pages(basis.store, basis.rows_of, slot, metadata=True, inputs=False, having=name):
-            yield from map(orjson.loads, _kept(basis, page))
+            yield from map(orjson.loads, _included(basis, page))
 
     return StoredMetadata(distinct=distinct, with_field=with_field)
 
 
-def _kept(basis: MetricInputs, page: evidence.ScorePage) -> Iterator[str]:
+def _included(basis: MetricInputs, page: evidence.ScorePage) -> Iterator[str]:
     for position, text in zip(page.positions, page.metadata, strict=True):
         if text is not None and position not in basis.without:
             yield text

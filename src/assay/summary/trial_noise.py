@@ -34,20 +34,20 @@ def with_noise(
     if rule is not None and rule.aggregator.function != "mean":
         return result
     field = per_sample.fields[0] if rule is None else rule.score_name
-    found = noise_floor(
+    noise = noise_floor(
         _table(basis, slot, field, trials.num_trials),
         rng=generator(basis.seed, f"{scorer.key}/{metric.key}/noise"),
         bounds=scorer.ranges.get(field),
     )
     detail: dict[str, Any] = {
-        "floor": value_document(found.floor),
-        "difference_by_luck": value_document(found.difference),
+        "floor": value_document(noise.floor),
+        "difference_by_luck": value_document(noise.difference),
     }
     return replace(result, detail={**result.detail, "noise": detail})
 
 
 def _table(basis: MetricInputs, slot: int, field: str, times: int) -> FloatArray:
-    """The values of a field, one row a sample and one column a trial, NaN where a trial has none.
+    """The values of a field, one row per sample and one column per trial, NaN where a trial has none.
 
     Of a sample that became several rows each row by its number is one.
     """
@@ -56,8 +56,8 @@ def _table(basis: MetricInputs, slot: int, field: str, times: int) -> FloatArray
     for position, value in _values(basis, slot, field):
         rows.setdefault(layout.sample_row(position), {})[layout.trial(position)] = value
     table = np.full((len(rows), times), np.nan)
-    for place, found in enumerate(rows.values()):
-        for trial, value in found.items():
+    for place, by_trial in enumerate(rows.values()):
+        for trial, value in by_trial.items():
             table[place, trial] = value
     return table
 

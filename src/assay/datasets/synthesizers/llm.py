@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 from assay.datasets.synthesizers.common import Row, SynthesizedRows, SynthesizerSpec, failed
 from assay.judging.ask import ask_judge
 from assay.judging.json_extraction import Unreadable, objects_in
-from assay.judging.parse import Reading
+from assay.judging.parse import ParsedReply
 from assay.judging.prompts import wording
 from assay.registry import AskingSynthesizerKind
 from assay.spec.fields import Template
@@ -94,8 +94,8 @@ async def write_rows(settings: LlmSynthesizer, row: Row, ask: Ask) -> Synthesize
         return failed(str(error))
     properties = settings.properties
 
-    def read(text: str) -> Reading[list[Row]]:
-        return Reading(value=_samples(text, properties), written=text)
+    def read(text: str) -> ParsedReply[list[Row]]:
+        return ParsedReply(value=_samples(text, properties), written=text)
 
     verdict = await ask_judge(ask, request, model=settings.model_key, read=read, stage="generate", purpose="generate")
     if isinstance(verdict, Failure):

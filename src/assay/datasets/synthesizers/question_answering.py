@@ -10,7 +10,7 @@ from pydantic import Field
 from assay.datasets.synthesizers.common import Row, SynthesizedRows, SynthesizerSpec, failed
 from assay.judging.ask import ask_judge
 from assay.judging.json_extraction import Unreadable, objects_in
-from assay.judging.parse import Reading, field_of, spoken
+from assay.judging.parse import ParsedReply, field_of, spoken
 from assay.judging.prompts import wording
 from assay.judging.question import fenced
 from assay.registry import AskingSynthesizerKind
@@ -79,8 +79,8 @@ async def asked(settings: QuestionAnswering, row: Row, ask: Ask) -> SynthesizedR
     )
     request = Request(messages=messages, sampling=Sampling() if settings.sampling is None else settings.sampling.value)
 
-    def read(text: str) -> Reading[list[Row]]:
-        return Reading(value=_questions(text, settings), written=text)
+    def read(text: str) -> ParsedReply[list[Row]]:
+        return ParsedReply(value=_questions(text, settings), written=text)
 
     verdict = await ask_judge(ask, request, model=settings.model_key, read=read, stage="generate", purpose="generate")
     return verdict if isinstance(verdict, Failure) else [{**row, **question} for question in verdict.value]

@@ -137,7 +137,7 @@ def test_what_is_missing_for_a_comparison_is_said(judged):
     judged.write("essays/1.txt", "Hello there")
     judged.assay("grade", "rubric.yaml", "essays", "--judge", "scripted/one.jsonl", "-q")
     said = " ".join(judged.assay("agreement").out.split())
-    assert "one judge and no truth" in said
+    assert "only one judge and no ground truth" in said
     assert "--labels FILE" in said
     assert "all criteria" not in said
 
@@ -194,7 +194,7 @@ def test_a_run_without_votes_is_refused(project):
     ("arguments", "said"),
     [
         (("latest", "--votes", "v.csv"), "a RUN or --votes, not both"),
-        (("--truth", "x"), "are for --votes"),
+        (("--truth", "x"), "need --votes"),
         (("--votes", "v.csv", "--truth", "a", "--labels", "l.csv"), "--truth or --labels, not both"),
         (("--votes", "none.csv"), "there is no file"),
     ],

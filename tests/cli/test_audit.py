@@ -123,7 +123,7 @@ def test_answers_of_a_model_come_from_a_run_in_the_store(audited, loopback):
     ("arguments", "said"),
     [
         (("rubric.yaml", "--judge", "first.yaml"), "give the texts to judge by it with --submissions"),
-        (("rubric.yaml", "--submissions", "texts.jsonl"), "name the judge with --judge"),
+        (("rubric.yaml", "--submissions", "texts.jsonl"), "name a judge with --judge"),
         (("task.yaml", "--submissions", "texts.jsonl"), "a task, which has texts of its own"),
         (("task.yaml", "--scorer", "tone"), 'the task has no scorer "tone"; audit can take rubric'),
         (("task.yaml", "--scorer", "rubrik"), 'did you mean "rubric"?'),
@@ -170,7 +170,7 @@ def test_an_audit_in_which_nobody_answered_has_failed_and_says_why(audited):
     assert said.code == 3
     assert "note: plain: 3 of 3 texts could not be judged" in said.out
     assert '"hm" is none of the labels' in " ".join(said.out.split())
-    assert "no verdict of any judge could be had" in said.err
+    assert "no judge gave a usable verdict" in said.err
     assert audited.assay("audit", "rubric.yaml", *texts, "--json").json["status"] == "failed"
 
 
@@ -337,4 +337,4 @@ def test_questions_without_a_verdict_are_left_out_and_counted(judged):
     judged.write("fair.jsonl", [{"reply": "hm"}])
     silent = judged.assay("audit", "task.yaml", "--limit", "3")
     assert silent.code == 3
-    assert "no verdict of any judge could be had" in silent.err
+    assert "no judge gave a usable verdict" in silent.err

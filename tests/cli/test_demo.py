@@ -22,7 +22,7 @@ def test_the_demo_runs_without_key_network_or_model_and_says_what_numbers_mean(c
         assert f"$ {step.command}" in said.out
         assert step.meaning.split("\n")[0] in said.out
     assert "95 % interval" in said.out
-    assert "No model was asked live" in said.out
+    assert "Skipped the live model" in said.out
     assert "What to try next" in said.out
     assert all(len(line) <= 80 for line in said.out.splitlines())
 

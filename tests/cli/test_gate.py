@@ -243,7 +243,7 @@ def test_a_share_for_failures_needs_the_limit(failing, cli):
     failing(0, 100)
     said = cli("gate", "--require", "accuracy > 0", "--failures", "worst", "--max-failures", "0.5")
     assert said.code == 2
-    assert "--max-failures is for --failures limit" in said.err
+    assert "--max-failures needs --failures limit" in said.err
 
 
 def test_the_worst_case_of_a_macro_average_keeps_failed_samples_in_their_group(project, cli):

@@ -150,7 +150,7 @@ def test_two_imported_runs_are_compared_gated_and_exported(project, cli):
     assert cli("calibrate", a, "--labels", "people.csv").code == 0
     again = cli("import", "a.json", "--json")
     assert again.json["run"] == a
-    assert f"this file is run {a} already" in again.err
+    assert f"this file was already imported as run {a}" in again.err
 
 
 def lm_eval_line(number, filter_, right, **more):

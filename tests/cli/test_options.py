@@ -5,7 +5,8 @@ from decimal import Decimal
 import click
 import pytest
 
-from assay.cli.options import config_values, console, money, shown
+from assay.cli.options import config_values, money
+from assay.cli.output import PIPE_WIDTH, console, print_json, print_json_lines, shown
 
 
 def test_config_pairs_become_a_mapping_and_values_keep_their_equal_signs():
@@ -33,10 +34,19 @@ def test_no_limit_is_no_amount():
     assert money(None, None, None) is None
 
 
-@pytest.mark.parametrize(("columns", "width"), [("60", 60), ("300", 100), ("5", 80), ("wide", 80), ("", 80)])
-def test_a_terminal_is_at_most_100_wide_and_80_where_there_is_none(monkeypatch, columns, width):
+@pytest.mark.parametrize(
+    ("columns", "width"), [("60", 60), ("300", 100), ("5", PIPE_WIDTH), ("wide", PIPE_WIDTH), ("", PIPE_WIDTH)]
+)
+def test_columns_sets_the_width_up_to_100_and_a_pipe_has_none(monkeypatch, columns, width):
     monkeypatch.setenv("COLUMNS", columns)
     assert console().width == width
+
+
+def test_json_is_one_document_or_one_object_per_line(capfdbinary):
+    print_json({"cost_usd": Decimal("0.5")})
+    assert capfdbinary.readouterr().out == b'{\n  "cost_usd": 0.5\n}\n'
+    print_json_lines({"run": name} for name in "ab")
+    assert capfdbinary.readouterr().out == b'{"run":"a"}\n{"run":"b"}\n'
 
 
 def test_messages_keep_their_lines_and_lose_their_control_characters():

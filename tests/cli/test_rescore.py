@@ -44,7 +44,7 @@ def test_scorers_as_they_were_give_the_same_numbers_and_nothing_is_stale(cli, li
     live(20)
     first = cli("run", "task.yaml", "--model", "stub", "--json").json
     said = cli("rescore", first["run"], "task.yaml", "--json")
-    assert said.err == "the scorers are as they were\n"
+    assert said.err == "the scorers have not changed\n"
     assert said.json["scorers"] == first["scorers"]
 
 

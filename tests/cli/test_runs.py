@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 
@@ -8,7 +10,7 @@ def test_an_empty_store_says_how_to_make_a_run(cli, project):
 
     open_store(str(project.folder / ".assay" / "assay.db")).close()
     said = cli("runs")
-    assert (said.code, said.out) == (0, "no runs yet: `assay run TASK.yaml` makes one\n")
+    assert (said.code, said.out) == (0, "no runs yet; `assay run TASK.yaml` creates one\n")
     assert cli("runs", "--json").out == ""
 
 
@@ -121,6 +123,14 @@ def test_a_pipe_does_not_shorten_names(cli, project, monkeypatch):
     assert "openrouter/vendor/model-with-a-name" in cli("runs").out
 
 
+def test_a_pipe_does_not_cut_the_lines_of_samples(cli, recorded, monkeypatch):
+    question = "Is ice cold? " * 40
+    recorded.write("long.jsonl", json.dumps({"question": question, "answer": "yes", "output": "yes"}) + "\n")
+    cli("run", "task.yaml", "--dataset", "long.jsonl")
+    monkeypatch.delenv("COLUMNS")
+    assert question.strip() in cli("samples").out
+
+
 def test_the_cost_of_all_runs_is_added_up(cli, live):
     live(3)
     cli("run", "task.yaml", "--model", "stub", "--name", "first")
@@ -165,7 +175,7 @@ def test_money_of_known_and_unknown_prices_is_kept_apart():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--since", "2026-01-01"), "--since is for --costs"),
+        (("--since", "2026-01-01"), "--since needs --costs"),
         (("--costs", "--since", "monday"), "is not a date"),
         (("--costs", "--all"), "counts all runs"),
     ],

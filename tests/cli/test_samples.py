@@ -28,7 +28,7 @@ def test_filters(run, filters, ids):
     shown = run("samples", *filters)
     assert shown.code == 0
     assert [line.split()[1] for line in shown.out.splitlines() if line.startswith("sample ")] == ids
-    assert ("no such samples" in shown.out) == (not ids)
+    assert ("no samples match" in shown.out) == (not ids)
 
 
 @pytest.mark.parametrize("extra", [[], ["--json"]])
@@ -47,7 +47,7 @@ def test_output_that_goes_elsewhere_is_not_cut(cli, recorded):
     cli("run", "task.yaml")
     shown = cli("samples").out
     assert shown.count("sample ") == 30
-    assert "more follow" not in shown
+    assert "there are more samples" not in shown
 
 
 def test_values_are_json_not_python(cli, recorded):
@@ -146,8 +146,8 @@ def test_a_person_sees_input_answer_scores_and_failures(run):
     assert "  → yes\n" in shown
     assert "  string_equals: is_correct 0.0" in shown
     assert "  failed (missing_field): " in shown
-    assert "more follow" not in shown
-    assert "... more follow: --limit N" in run("samples", "--limit", "1").out
+    assert "there are more samples" not in shown
+    assert "... there are more samples: --limit N" in run("samples", "--limit", "1").out
 
 
 def test_long_texts_are_cut_unless_one_sample_is_asked_for(cli, recorded):

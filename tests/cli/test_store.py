@@ -152,7 +152,7 @@ def test_info_says_what_is_in_the_store(cli, recorded):
     assert lines["store"] == str(path)
     assert lines["schema"] == f"{SCHEMA_VERSION} (up to date)"
     assert (lines["runs"], lines["samples"], lines["calls"]) == ("1", "4", "4")
-    assert lines["cost"] == "$0.5000, without 1 call of unknown price"
+    assert lines["cost"] == "$0.5000, plus 1 call of unknown price"
     assert f"{started[:10]} {started[11:16]} (oldest run)" in lines["started"]
 
 

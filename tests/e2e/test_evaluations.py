@@ -280,7 +280,7 @@ def test_a_file_that_only_defines_things_is_checked_and_lists_them(project, loop
     assert "run.yaml has no evaluation to run; it defines:" in shown.out
     gated = project.assay("run", "run.yaml", "--gate")
     assert gated.code == 2
-    assert "--gate goes by policies, and run.yaml runs nothing" in gated.err
+    assert "--gate needs policies, but run.yaml has no evaluation to run" in gated.err
     project.write("run.yaml", TASKS.replace("scorers:", "scorrers:"))
     assert project.assay("run", "run.yaml").code == 2
 

@@ -83,7 +83,7 @@ def test_spending_never_passes_the_limit_and_the_part_has_right_numbers(live, lo
     assert 0 < part["cost_usd"] <= 0.01
     assert part["cost_usd"] > 0.005, "stopping far too early would be safe but useless"
     assert 0 < part["n_samples"] < 3_000
-    assert "--max-cost was reached" in outcome.err
+    assert "the run reached --max-cost" in outcome.err
     rows = project.assay("samples", "--json").lines
     right = [row["scores"]["string_equals_mcqa"]["values"]["is_correct"] for row in rows]
     value = part["scorers"][0]["metrics"][0]["values"]["accuracy"]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.options import FILE, console, find_store, json_option, store_option
+from assay.cli.options import FILE, find_store, json_option, open_runs, store_option
+from assay.cli.output import console, print_json
 from assay.text import clean
 
 if TYPE_CHECKING:
@@ -24,20 +25,25 @@ if TYPE_CHECKING:
 
 @click.command("agreement")
 @click.argument("run", required=False)
-@click.option("--votes", type=FILE, metavar="FILE", help="A CSV or JSONL of votes: item, judge, label[, criterion].")
-@click.option("--labels", type=FILE, metavar="FILE", help="What people said: sample_id, label[, annotator, criterion].")
-@click.option("--truth", metavar="JUDGE", help="The judge of --votes whose labels are the truth.")
-@click.option("--rubric", type=FILE, metavar="FILE", help="The rubric that declares the scales of the criteria.")
+@click.option(
+    "--votes", type=FILE, metavar="FILE", help="Read votes from a CSV or JSONL file: item, judge, label[, criterion]."
+)
+@click.option(
+    "--labels", type=FILE, metavar="FILE", help="Human labels, CSV or JSONL: sample_id, label[, annotator, criterion]."
+)
+@click.option("--truth", metavar="JUDGE", help="The judge in --votes whose labels are the ground truth.")
+@click.option("--rubric", type=FILE, metavar="FILE", help="A rubric that declares the scales of the criteria.")
 @click.option(
     "--scale",
     type=click.Choice(["nominal", "ordinal"]),
-    help="How to read labels of --votes: as names (default), or as numbers on a scale.",
+    help="How to read the labels in --votes: as names, or as numbers on a scale.  [default: nominal]",
 )
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the intervals.")
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Random seed for the intervals.")
 @click.option(
     "--pair-intervals",
     is_flag=True,
-    help="Compute the intervals of every pair of judges, and without each judge, above 10 judges too.",
+    help="Compute the intervals for every pair of judges, and for the panel without each judge, even with more than "
+    "10 judges.",
 )
 @store_option
 @json_option
@@ -54,17 +60,17 @@ def command(
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Say how far judges agree with the truth and with each other.
+    """Measure how well judges agree with the ground truth and with each other.
 
-    The votes are those of the rubrics and of the judges that give labels in RUN (default: the latest run with one), or
-    of a table; the truth is the `ground_truth` of the task or of the graded dataset, or a table of labels. An empty
-    label is an abstention.
+    Reads the votes of the rubric and label judges in RUN (default: the latest run that has any), or the votes in a
+    table. The ground truth is the `ground_truth` of the task or of the graded dataset, or a table of human labels. An
+    empty label is an abstention.
 
     \b
     Examples:
-      assay agreement                                 judges of the latest run
-      assay agreement 3f2a --labels people.csv        the same against people's labels
-      assay agreement --votes votes.csv               people with people, no run needed
+      assay agreement                                 the judges of the latest run
+      assay agreement 3f2a --labels people.csv        compare the judges with human labels
+      assay agreement --votes votes.csv               compare people with people; needs no run
       assay agreement --votes votes.csv --truth expert
     """
     from assay.analysis.agreement import agreement
@@ -73,7 +79,7 @@ def command(
     if votes is not None and run is not None:
         raise click.UsageError("give a RUN or --votes, not both")
     if votes is None and (truth is not None or scale is not None):
-        raise click.UsageError("--truth and --scale are for --votes")
+        raise click.UsageError("--truth and --scale need --votes")
     if truth is not None and labels is not None:
         raise click.UsageError("give --truth or --labels, not both")
     found = _of_table(votes, truth, labels) if votes is not None else _of_run(run, store, labels)
@@ -82,7 +88,7 @@ def command(
     made, undeclared = _on_scales(found.ballots, declared, kind)
     notes = list(found.notes)
     if undeclared and votes is None:
-        notes.append(f"the scale of {', '.join(undeclared)} is what occurs in the votes; --rubric FILE declares it")
+        notes.append(f"the scale of {', '.join(undeclared)} is taken from the votes; --rubric FILE declares it")
     notes += _lacking(made, "--truth JUDGE" if votes is not None else "`ground_truth` in the task's scorer")
     with _progress(len(made)) as on_criterion:
         result = agreement(
@@ -94,10 +100,7 @@ def command(
             on_criterion=on_criterion,
         )
     if as_json:
-        import orjson
-
-        document = {**({} if found.run is None else {"run": found.run}), **result.to_dict()}
-        sys.stdout.buffer.write(orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
+        print_json({**({} if found.run is None else {"run": found.run}), **result.to_dict()})
         return
     from assay.report.agreement import agreement_table
 
@@ -109,7 +112,7 @@ def command(
 
 @contextmanager
 def _progress(criteria: int) -> Iterator[Callable[[str], None]]:
-    """Shows on a terminal which criterion is being computed; the line is gone when the numbers are there."""
+    """Show on a terminal which criterion is being computed; the line disappears with the result."""
     if not sys.stderr.isatty():
         yield lambda _name: None
         return
@@ -127,7 +130,7 @@ def _progress(criteria: int) -> Iterator[Callable[[str], None]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """Votes, the run they are of, the scales that are declared for them, and what is known of total scores."""
+    """Votes with their run, their declared scales and the total scores."""
 
     ballots: list[Ballot]
     run: str | None = None
@@ -148,16 +151,18 @@ def _of_run(run: str | None, location: str | None, labels: Path | None) -> _Foun
     from assay.analysis.calibrate import refuse_other_answers
     from assay.analysis.run_votes import latest_judged, votes_of_run
     from assay.analysis.votes import add_labels
-    from assay.api.stored import find
 
-    store = find_store(location)
-    record = latest_judged(store) if run is None else find(store, run)
+    if run is None:
+        store = find_store(location)
+        record = latest_judged(store)
+    else:
+        store, [record] = open_runs(location, run)
     voted = votes_of_run(store, record)
     notes = []
     if labels is not None:
         notes = add_labels(voted.ballots, labels, failed=voted.failed)
         refuse_other_answers(store, record, labels)
-    # scores beside the truth of the task say nothing about other people's labels
+    # these scores refer to the task's own ground truth, not to the labels in the file
     scores = voted.scores if labels is None else {}
     return _Found(
         ballots=voted.ballots, run=record.id, declared=voted.scales, scores=scores, totals=voted.totals, notes=notes
@@ -165,10 +170,10 @@ def _of_run(run: str | None, location: str | None, labels: Path | None) -> _Foun
 
 
 def _lacking(votes: Sequence[Votes], other: str) -> list[str]:
-    """What a reader may miss, and how to get it; people may well be compared with people only."""
+    """Explain what is missing if nothing can be compared."""
     if any((each.truth >= 0).any() for each in votes) or any(len(each.judges) > 1 for each in votes):
         return []
-    return [f"there is one judge and no truth, so nothing can be compared: give --labels FILE, or {other}"]
+    return [f"there is only one judge and no ground truth, so nothing can be compared: give --labels FILE, or {other}"]
 
 
 def _declared(path: Path) -> Mapping[str, Scale]:
@@ -180,7 +185,7 @@ def _declared(path: Path) -> Mapping[str, Scale]:
 def _on_scales(
     ballots: Sequence[Ballot], declared: Mapping[str, Scale], kind: ScaleKind | None
 ) -> tuple[list[Votes], list[str]]:
-    """The votes as codes, and the criteria whose scale nobody declared."""
+    """Return the votes as codes, and the criteria whose scale is not declared."""
     from assay.analysis.votes import scale_from_votes
 
     made, undeclared = [], []

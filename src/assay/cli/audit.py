@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.options import FILE, console, json_option, money, plugin_option, store_option
+from assay.cli.options import FILE, json_option, money, plugin_option, store_option
+from assay.cli.output import console, print_json
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -25,26 +26,31 @@ PROBES: tuple[ProbeName, ...] = ("position", "noise", "verbosity", "injection")
     "judges",
     multiple=True,
     metavar="MODEL",
-    help="A model to audit; may be repeated. Default: the judges of the task.",
+    help="A model to audit; repeatable.  [default: the judges of the task]",
 )
-@click.option("--submissions", type=FILE, metavar="PATH", help="The texts for a rubric: a folder, CSV, JSONL, dataset.")
+@click.option(
+    "--submissions",
+    type=FILE,
+    metavar="PATH",
+    help="The texts to grade by the rubric: a folder, CSV, JSONL or dataset.",
+)
 @click.option(
     "--column", metavar="NAME", help="The column that holds the texts, in a table or in the samples of a task."
 )
-@click.option("--prompt", metavar="TEXT", help="What the texts answer; shown to the judges.")
+@click.option("--prompt", metavar="TEXT", help="The question that the texts answer; shown to the judges.")
 @click.option(
-    "--scorer", metavar="KEY", help="The scorer of the task whose judges are audited, where several have judges."
+    "--scorer", metavar="KEY", help="The scorer whose judges are audited, if several scorers of the task have judges."
 )
-@click.option("--run", metavar="RUN", help="Take the answers of this run of the task (default: its latest).")
+@click.option("--run", metavar="RUN", help="Use the answers of this run of the task.  [default: its latest run]")
 @click.option(
-    "--limit", type=click.IntRange(min=1), default=200, show_default=True, metavar="N", help="The first N texts."
+    "--limit", type=click.IntRange(min=1), default=200, show_default=True, metavar="N", help="Use the first N texts."
 )
 @click.option(
     "--probe",
     "probes",
     multiple=True,
     type=click.Choice(PROBES),
-    help="Make only this probe; may be repeated. Default: all four.",
+    help="Run only this probe; repeatable.  [default: all four]",
 )
 @click.option(
     "--threshold",
@@ -52,7 +58,7 @@ PROBES: tuple[ProbeName, ...] = ("position", "noise", "verbosity", "injection")
     default=0.05,
     show_default=True,
     metavar="X",
-    help="The largest effect that is allowed, on scores from 0 to 1.",
+    help="The largest effect on the score (0 to 1) that passes.",
 )
 @click.option(
     "--max-noise",
@@ -60,29 +66,29 @@ PROBES: tuple[ProbeName, ...] = ("position", "noise", "verbosity", "injection")
     default=0.1,
     show_default=True,
     metavar="SHARE",
-    help="The largest share of verdicts that may change when asked again.",
+    help="The largest share of verdicts that may change when a judge is asked again.",
 )
+@click.option("--max-cost", callback=money, metavar="USD", help="A hard ceiling on the cost. Implies --yes.")
+@click.option("--yes", is_flag=True, help="Start without asking for confirmation.")
+@click.option("--plan", "only_plan", is_flag=True, help="Only print the calls and the cost of the audit.")
 @click.option(
-    "--max-cost", callback=money, metavar="USD", help="Never spend more than this; goes ahead without asking."
+    "--max-concurrency", type=click.IntRange(min=1), metavar="N", help="Maximum concurrent requests per model."
 )
-@click.option("--yes", is_flag=True, help="Go ahead without asking.")
-@click.option("--plan", "only_plan", is_flag=True, help="Only say what the audit would ask and cost.")
-@click.option("--max-concurrency", type=click.IntRange(min=1), metavar="N", help="At most N calls in flight a model.")
-@click.option("--seed", type=int, metavar="N", help="Seed of the order of options; the store's own when not set.")
-@click.option("--fresh", is_flag=True, help="Ask anew instead of using replies that are there.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress, no plan.")
+@click.option("--seed", type=int, metavar="N", help="Random seed for the order of options.  [default: the store's own]")
+@click.option("--fresh", is_flag=True, help="Ask again instead of reusing stored replies.")
+@click.option("--quiet", "-q", is_flag=True, help="Print no plan and no progress.")
 @plugin_option
 @store_option
 @json_option
 def command(target: Path, *, judges: tuple[str, ...], as_json: bool, quiet: bool, **given: Any) -> int:
-    """Find out whether a judge can be trusted: does anything change its verdicts that should not?
+    """Probe a judge for position bias, verbosity bias, prompt injection and inconsistency.
 
     TARGET is a rubric with --submissions, or a task with a scorer that asks judges: rubric,
-    model_as_a_judge_classifier or model_as_a_judge_scorer. Each judge sees every text as it is, once
-    more, padded with empty words, with a request for a good grade in it, and with the options in both orders. Effects
-    come with intervals: PASS if the interval lies inside the threshold, FAIL if it lies outside, else INCONCLUSIVE
-    with the number of texts that would tell. What it will cost is said first; replies are kept, so that an audit that
-    was stopped goes on, and none is paid for twice.
+    model_as_a_judge_classifier or model_as_a_judge_scorer. Each judge grades every text unchanged, a second time,
+    padded with empty words, with a request for a good grade added, and with the options in both orders. Every effect
+    has an interval: PASS if the interval lies within the threshold, FAIL if it lies outside, otherwise INCONCLUSIVE
+    with the number of texts that would settle it. The expected cost is printed first. Replies are stored: an audit that
+    was stopped resumes, and no reply is paid for twice.
 
     \b
     Examples:
@@ -106,7 +112,7 @@ def command(target: Path, *, judges: tuple[str, ...], as_json: bool, quiet: bool
     else:
         panel = panel_of(judges) if judges else found.judges
         if not panel:
-            raise click.UsageError("name the judge with --judge, such as --judge openai/gpt-5-mini")
+            raise click.UsageError("name a judge with --judge, for example --judge openai/gpt-5-mini")
         options = AuditOptions(probes=probes, scorer=found.scorer, planned=only_plan, **given)
         audit = Audit(found.name, found.dataset, panel, options)
     plan = audit.plan()
@@ -121,15 +127,13 @@ def command(target: Path, *, judges: tuple[str, ...], as_json: bool, quiet: bool
     with watch(enabled=not quiet) as listener:
         result = audit.run(plan, listener)
     if as_json:
-        import orjson
-
-        sys.stdout.buffer.write(orjson.dumps(result.to_dict(), option=orjson.OPT_INDENT_2) + b"\n")
+        print_json(result.to_dict())
     else:
         from assay.report.audit import audit_table
 
         console().print(audit_table(result))
     if result.status == "failed" and not quiet:
-        click.echo("no verdict of any judge could be had, so nothing is known about them", err=True)
+        click.echo("no judge gave a usable verdict, so the audit has no result", err=True)
     if result.status != "completed":
         return 3
     return 1 if result.failed else 0
@@ -139,17 +143,15 @@ def _print_plan(plan: AuditPlan, *, as_json: bool) -> None:
     from assay.report.audit import plan_document, plan_words
 
     if as_json:
-        import orjson
-
-        sys.stdout.buffer.write(orjson.dumps(plan_document(plan), option=orjson.OPT_INDENT_2) + b"\n")
+        print_json(plan_document(plan))
     else:
         click.echo(plan_words(plan))
 
 
 def _agree(plan: AuditPlan, *, yes: bool, max_cost: Decimal | None) -> None:
-    """Nothing is spent before somebody said so: by a flag, by a limit, or at the terminal."""
+    """Ask for confirmation, unless a flag or a limit gives it or the audit is free."""
     if yes or max_cost is not None or plan.is_free:
         return
     if not sys.stdin.isatty():
-        raise click.UsageError("this costs money: say --yes, or how much it may be with --max-cost")
-    click.confirm("Go ahead?", abort=True, err=True)
+        raise click.UsageError("the audit costs money: confirm with --yes, or set a ceiling with --max-cost")
+    click.confirm("Continue?", abort=True, err=True)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.options import FILE, config_option, json_option, plugin_option, shown
+from assay.cli.options import FILE, config_option, json_option, plugin_option
+from assay.cli.output import print_json, shown
 
 if TYPE_CHECKING:
     from assay.api.check import Checked
@@ -17,28 +18,28 @@ if TYPE_CHECKING:
 @click.command("check")
 @click.argument("paths", type=FILE, nargs=-1)
 @click.option(
-    "--ping", "model", metavar="MODEL", help="Send MODEL one tiny request and explain a failure (key, name, address)."
+    "--ping", "model", metavar="MODEL", help="Send MODEL one tiny request and explain any failure (key, name, address)."
 )
 @config_option
-@click.option("--allow-outside", is_flag=True, help="Let files lie outside the project folder.")
+@click.option("--allow-outside", is_flag=True, help="Accept files outside the project folder.")
 @plugin_option
 @json_option
 def command(
     paths: tuple[Path, ...], *, model: str | None, config: dict[str, str], allow_outside: bool, as_json: bool
 ) -> int:
-    """Find everything wrong with the files (or all YAML files of the folders) at PATHS, without running them.
+    """Report every problem in PATHS (files, or folders with YAML files) without running anything.
 
-    Without PATHS, the files of the project around the current folder.
+    Without PATHS, checks the project that contains the current folder.
 
-    Offline and free. Prints each problem as file:line:column with the line itself; with --json a list of
-    {file, line, column, message, suggestion}, and a ping as {model, ok, message, latency_s}. Exit code 0 when
-    all is well, 2 when not.
+    Works offline. Prints each problem as file:line:column with the source line. With --json, problems are a list of
+    {file, line, column, message, suggestion}, and a ping is {model, ok, message, latency_s}. Exit code 0 if there are
+    no problems, otherwise 2.
 
     \b
     Examples:
-      assay check                            every YAML file of the project
+      assay check                            every YAML file in the project
       assay check task.yaml
-      assay check --ping openai/gpt-5-mini   can this model be asked? (3 when not)
+      assay check --ping openai/gpt-5-mini   is the model reachable? (exit code 3 if not)
     """
     if not paths and model is None:
         from assay.spec import project_folder
@@ -68,17 +69,14 @@ def _pinged(model: str) -> PingResult:
 
 
 def _print_json(checked: Checked | None, model: str | None, answered: PingResult | None) -> None:
-    """The problems as a list, the ping as an object; both in one object where both were asked for."""
-    import orjson
-
+    """Print the problems as a list, the ping as an object, or both in one object."""
     from assay.report.problems import problem_documents
 
     problems = None if checked is None else problem_documents(checked.problems)
-    said = None
+    ping = None
     if answered is not None:
-        said = {"model": model, "ok": answered.ok, "message": answered.message, "latency_s": answered.latency_s}
-    document = problems if model is None else said if problems is None else {"problems": problems, "ping": said}
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+        ping = {"model": model, "ok": answered.ok, "message": answered.message, "latency_s": answered.latency_s}
+    print_json(problems if model is None else ping if problems is None else {"problems": problems, "ping": ping})
 
 
 def _print(checked: Checked | None, answered: PingResult | None) -> None:
@@ -89,12 +87,14 @@ def _print(checked: Checked | None, answered: PingResult | None) -> None:
 
 
 def _print_checked(checked: Checked) -> None:
+    from assay.text import counted
+
     for note in checked.notes:
         click.echo(f"note: {shown(str(note))}", err=True)
     for problem in checked.problems:
         click.echo(shown(str(problem)))
-    n, files = len(checked.problems), f"{checked.n_files} file{'s' if checked.n_files != 1 else ''}"
-    if not n:
+    files = counted(checked.n_files, "file")
+    if not checked.problems:
         click.echo(f"{files} checked: no problems")
     elif checked.n_files:
-        click.echo(f"{n} problem{'s' if n > 1 else ''} in {files}")
+        click.echo(f"{counted(len(checked.problems), 'problem')} in {files}")

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import click
 
-from assay.cli.options import console, find_store, json_option, plugin_option, store_option, tell_reading
+from assay.cli.options import json_option, open_runs, plugin_option, store_option, tell_reading
+from assay.cli.output import console, print_json
 
 
 @click.command("compare")
 @click.argument("baseline")
 @click.argument("others", nargs=-1, required=True, metavar="RUN...")
 @click.option(
-    "--metric", "metrics", multiple=True, metavar="ADDRESS", help="Only this number: its address or the end of it."
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Compare only this metric (its address or any unique ending of it); repeatable.",
 )
 @click.option(
     "--margin",
     type=click.FloatRange(min=0, min_open=True),
     metavar="M",
-    help="The largest difference that does not matter: says better, worse, equivalent or undecided.",
+    help="The largest difference that does not matter. The verdict is then better, worse, equivalent or undecided.",
 )
 @click.option(
     "--level",
     type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
-    help="The level of the intervals and of the verdict.",
+    help="Confidence level of the intervals and the verdict.",
 )
 @click.option(
     "--flips",
@@ -32,20 +37,27 @@ from assay.cli.options import console, find_store, json_option, plugin_option, s
     default=5,
     show_default=True,
     metavar="N",
-    help="Show N changed samples each way; --json has all.",
+    help="List the ids of up to N changed samples in each direction; --json lists all.",
 )
 @click.option(
     "--show-flips",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Print N changed samples per metric with the answers of both runs, losses first; with --json too.",
+    help="Print up to N changed samples per metric with the answers of both runs, losses first; also with --json.",
 )
-@click.option("--all-pairs", is_flag=True, help="Compare every run with every other one, not only with the first.")
+@click.option("--all-pairs", is_flag=True, help="Compare every run with every other run, not only with the first.")
 @click.option(
-    "--lower-is-better", multiple=True, metavar="ADDRESS", help="A number of which less is better, such as a latency."
+    "--lower-is-better",
+    multiple=True,
+    metavar="ADDRESS",
+    help="A metric for which lower is better, such as a latency; repeatable.",
 )
 @click.option(
-    "--ignore", "ignored", multiple=True, metavar="COLUMN", help="A column that may differ between the runs' samples."
+    "--ignore",
+    "ignored",
+    multiple=True,
+    metavar="COLUMN",
+    help="A dataset column that may differ between the runs; repeatable.",
 )
 @plugin_option
 @store_option
@@ -67,10 +79,10 @@ def command(
 ) -> int:
     """Compare runs with a BASELINE, sample by sample.
 
-    Samples are matched by id and content; what does not match is counted and left out. Says in words whether a run
-    is better or worse, by how much, and which samples changed. Several numbers or runs make one family: the words
-    hold for all of them together (Holm). Exit code 1 when a run is worse than the baseline; with --all-pairs no run is
-    the baseline.
+    Samples are matched by id and content; samples without a match are counted and left out. Prints whether a run is
+    better or worse, by how much, and which samples changed. Several metrics or runs form one family, whose verdicts are
+    adjusted for multiple comparisons (Holm). Exit code 1 if a run is worse than the baseline; with --all-pairs there is
+    no baseline.
 
     \b
     Examples:
@@ -83,10 +95,8 @@ def command(
     """
     from assay.analysis.compare import CompareOptions, compare_runs
     from assay.analysis.sample_query import worst_flips
-    from assay.api.stored import find
 
-    opened = find_store(store, baseline, *others)
-    records = [find(opened, name) for name in (baseline, *others)]
+    opened, records = open_runs(store, baseline, *others)
     tell_reading(records)
     options = CompareOptions(
         metrics=metrics,
@@ -99,7 +109,6 @@ def command(
     comparison = compare_runs(opened, records, options)
     flipped = [] if show_flips is None else worst_flips(opened, records, comparison, show_flips)
     if as_json:
-        from assay.cli.run import print_json
         from assay.report.flips import flips_document
 
         shown = {} if show_flips is None else {"flipped_samples": flips_document(flipped)}

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.options import FILE, console
+from assay.cli.options import FILE
+from assay.cli.output import console
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,7 +21,7 @@ ASKED = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One run of the demo, and what its numbers mean."""
+    """One run of the demo, with an explanation of its metrics."""
 
     file: str
     meaning: str
@@ -30,7 +31,7 @@ class Step:
 
     @property
     def command(self) -> str:
-        """The command that does the same."""
+        """The equivalent command."""
         parts = [f"assay run {self.file}"]
         if self.model:
             parts.append(f"--model {self.model}")
@@ -42,65 +43,66 @@ class Step:
 RECORDED = (
     Step(
         file="mcqa.yaml",
-        meaning="The steady model answers with one letter. The interval says how far luck\n"
-        "alone could have moved the accuracy: with 48 questions, quite far. Each\n"
-        "subject has only 8, so its interval is wide.",
+        meaning="The steady model answers with one letter. The interval shows how precise\n"
+        "the accuracy is: with 48 questions, not very. Each subject has only 8, so\n"
+        "its interval is wider still.",
     ),
     Step(
         file="mcqa.yaml",
         config={"recording": "chatty"},
-        meaning="The chatty model writes sentences. Read by its first character, most of\n"
-        'what it says is INVALID, or right by accident ("All of them" starts with\n'
-        "an A). That measures its manners, not its knowledge.",
+        meaning="The chatty model writes sentences. Judged by their first character, many of\n"
+        "its replies are INVALID: they name no choice, and count as wrong. Others are\n"
+        'right by accident ("All of them" starts with an A). This measures the\n'
+        "format of the replies, not what the model knows.",
     ),
     Step(
         file="mcqa.yaml",
         config={"recording": "chatty", "reading": "letter"},
-        meaning="The same answers, read with care (answer_extraction: letter). What has no\n"
-        "clear letter stays INVALID and counts as wrong; a letter inside the\n"
-        "reasoning never counts.",
+        meaning="The same answers, parsed with answer_extraction: letter. A reply without a\n"
+        "clear choice is still INVALID and counts as wrong; a letter inside the\n"
+        "reasoning never counts as the answer.",
     ),
     Step(
         file="facts.yaml",
-        meaning="Yes or no. A reply that is neither is wrong for the accuracy of\n"
-        "string_equals, and is excluded from the classification, which counts it\n"
-        '("excluded"). Precision: of the answers "yes", how many were right?\n'
-        'Recall: of the true "yes", how many were found?',
+        meaning="Yes or no. A reply that is neither counts as wrong in the accuracy of\n"
+        "string_equals. The classification metrics exclude it and say how many they\n"
+        'excluded. Precision: how many of the "yes" answers were right? Recall: how\n'
+        'many of the questions whose answer is "yes" got a "yes"?',
     ),
 )
 ASKED_NOW = Step(
     file="ask.yaml",
     model=LOCAL_MODEL,
     limit=ASKED,
-    meaning="A real model, asked on this machine just now: 135 million parameters, and\n"
-    "about as good as guessing (0.25). With 20 questions the interval cannot tell\n"
-    "it from chance, and says so.",
+    meaning="A real model with 135 million parameters, asked just now on this machine.\n"
+    "It is about as good as guessing (0.25): with 20 questions, the interval\n"
+    "includes the accuracy of chance.",
 )
 
 
 @click.command("demo")
-@click.option("--folder", type=FILE, help="Keep the demo project in this folder. Default: a temporary one.")
+@click.option("--folder", type=FILE, help="Keep the demo project in this folder.  [default: a temporary folder]")
 def command(folder: Path | None) -> None:
-    """See a real evaluation with intervals: recorded answers of two models, no key and no network needed.
+    """Show a real evaluation with intervals. It uses recorded answers of two models; no API key or network is needed.
 
-    With a local model (`assay pull smollm2` and the extra `local`) it also asks that model 20 of the questions.
+    With a local model (`assay pull smollm2` and the extra `local`), it also asks that model 20 of the questions.
 
     \b
     Examples:
       assay demo
-      assay demo --folder my-demo     keep the project and play with it
+      assay demo --folder my-demo     keep the project and experiment with it
     """
     if folder is not None:
         _show(folder)
-        click.echo(f"\nThe project is in {folder}: cd there and change something.")
+        click.echo(f"\nThe project is in {folder}. Change the files there and run them again.")
         return
     with tempfile.TemporaryDirectory(prefix="assay-demo-") as scratch:
         _show(Path(scratch) / "demo")
     click.echo(
         "\nWhat to try next:\n"
-        "  assay demo --folder my-demo   keep this project and play with it\n"
-        "  assay init my-project         start a project of your own\n"
-        "  assay run --help              everything that a run can be told"
+        "  assay demo --folder my-demo   keep this project and experiment with it\n"
+        "  assay init my-project         start your own project\n"
+        "  assay run --help              see all options of a run"
     )
 
 
@@ -114,7 +116,7 @@ def _show(folder: Path) -> None:
         _run(step, folder, terminal)
     missing = _why_no_local_model()
     if missing:
-        click.echo(f"\nNo model was asked live: {missing}")
+        click.echo(f"\nSkipped the live model: {missing}")
     else:
         _run(ASKED_NOW, folder, terminal)
 
@@ -135,7 +137,7 @@ def _run(step: Step, folder: Path, terminal: Console) -> None:
 
 
 def _why_no_local_model() -> str:
-    """What stands in the way of the local model; empty when nothing does."""
+    """Say why the local model cannot be asked; empty if it can."""
     from importlib.util import find_spec
 
     from assay.models.local import PULLABLE, models_folder
@@ -143,5 +145,5 @@ def _why_no_local_model() -> str:
     if find_spec("xllamacpp") is None:
         return "the extra is not installed (pip install 'assay[local]')"
     if not (models_folder() / PULLABLE["smollm2"].file).exists():
-        return "the model is not there (assay pull smollm2)"
+        return "the model is not downloaded (assay pull smollm2)"
     return ""

@@ -6,36 +6,41 @@ from pathlib import Path
 
 import click
 
-from assay.cli.options import FILE, find_store, store_option
+from assay.cli.options import FILE, open_runs, store_option
 
 
 @click.command("export")
 @click.argument("run", default="latest")
 @click.option(
-    "--to", "path", type=FILE, required=True, metavar="FILE", help="The file: .jsonl, .csv, .parquet or .assay."
+    "--to",
+    "path",
+    type=FILE,
+    required=True,
+    metavar="FILE",
+    help="The file to write. Its ending sets the format: .jsonl, .csv, .parquet or .assay.",
 )
-@click.option("--replies", is_flag=True, help="Put the models' raw replies into an archive too.")
-@click.option("--force", is_flag=True, help="Replace FILE if it is there already.")
+@click.option("--replies", is_flag=True, help="Include the models' raw replies in an archive.")
+@click.option("--force", is_flag=True, help="Overwrite FILE.")
 @store_option
 def command(run: str, *, path: Path, replies: bool, force: bool, store: str | None) -> None:
-    """Write the samples of RUN (default: latest) with answers, scores and failures to a file.
+    """Write the samples of RUN (default: latest) with their answers, scores and failures to a file.
 
     JSONL, CSV and Parquet are for other tools. A run archive (.assay) holds the whole run: `assay import` restores it
-    exactly, and `compare`, `gate --baseline` and `show` read it as it is.
+    exactly, and `compare`, `gate --baseline` and `show` read it directly.
 
     \b
     Examples:
       assay export --to answers.jsonl         and answers.jsonl.provenance.json
-      assay export 3f2a --to scores.csv       cells that look like formulas are made harmless
+      assay export 3f2a --to scores.csv       cells that look like formulas are escaped
       assay export --to scores.parquet        needs: pip install 'assay[parquet]'
       assay export v1 --to baseline.assay     one file for a colleague or a CI job
     """
-    from assay.api.stored import find, report_of
+    from assay.api.stored import report_of
     from assay.interop.export import ExportOptions, export
     from assay.report.provenance import provenance_document
+    from assay.text import counted
 
-    opened = find_store(store, run)
-    record = find(opened, run)
+    opened, [record] = open_runs(store, run)
     provenance = {"run": record.id, **provenance_document(record, report_of(opened, record))}
     n = export(opened, record, path, ExportOptions(force=force, replies=replies, provenance=provenance))
-    click.echo(f"wrote {n:,} sample{'s' if n != 1 else ''} to {path}")
+    click.echo(f"wrote {counted(n, 'sample')} to {path}")

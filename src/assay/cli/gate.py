@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,15 +9,15 @@ import click
 
 from assay.cli.options import (
     FILE,
-    console,
     failures_option,
-    find_store,
     json_option,
+    open_runs,
     plugin_option,
     set_by_hand,
     store_option,
     tell_reading,
 )
+from assay.cli.output import console, print_json
 
 if TYPE_CHECKING:
     from assay.results.rules import FailureMode, On
@@ -31,14 +30,14 @@ if TYPE_CHECKING:
     "rules",
     multiple=True,
     metavar="RULE",
-    help='A rule such as "accuracy >= 0.8"; may be repeated. Operators: > >= = < <=.',
+    help='A rule such as "accuracy >= 0.8"; repeatable. Operators: > >= = < <=.',
 )
 @click.option(
     "--on",
     type=click.Choice(["point", "bound"]),
     default="point",
     show_default=True,
-    help="Hold rules against the number itself, or against the end of its interval that is worse for the rule.",
+    help="Check rules against the metric itself (point), or against the less favourable bound of its interval (bound).",
 )
 @failures_option
 @click.option(
@@ -47,25 +46,33 @@ if TYPE_CHECKING:
     default=0.05,
     show_default=True,
     metavar="SHARE",
-    help="With --failures limit: the share of a rule's samples that may fail.",
+    help="With --failures limit: the largest share of a rule's samples that may have failed.",
 )
-@click.option("--baseline", metavar="RUN", help="A run that this one may not fall behind, sample by sample.")
+@click.option("--baseline", metavar="RUN", help="A run that RUN must not be worse than, sample by sample.")
 @click.option(
     "--max-drop",
     type=click.FloatRange(min=0),
     default=0.0,
     show_default=True,
     metavar="D",
-    help="How far it may fall behind the baseline.",
+    help="The largest drop below the baseline that is allowed.",
 )
 @click.option(
-    "--metric", "metrics", multiple=True, metavar="ADDRESS", help="Compare only this number with the baseline."
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Compare only this metric with the baseline; repeatable.",
 )
 @click.option(
-    "--ignore", "ignored", multiple=True, metavar="COLUMN", help="A column that may differ from the baseline's."
+    "--ignore",
+    "ignored",
+    multiple=True,
+    metavar="COLUMN",
+    help="A dataset column that may differ from the baseline; repeatable.",
 )
-@click.option("--junit", type=FILE, metavar="FILE", help="Write the rules as JUnit XML.")
-@click.option("--markdown", metavar="FILE", help="Write a summary for a pull request; - is stdout.")
+@click.option("--junit", type=FILE, metavar="FILE", help="Write the results as JUnit XML.")
+@click.option("--markdown", metavar="FILE", help="Write a Markdown summary for a pull request; - means stdout.")
 @plugin_option
 @store_option
 @json_option
@@ -85,10 +92,10 @@ def command(
     store: str | None,
     as_json: bool,
 ) -> int:
-    """Check the metrics of RUN (default: latest) against rules; exit code 1 if one of them does not hold.
+    """Check the metrics of RUN (default: latest) against rules. Exit code 1 if a rule does not hold.
 
-    A metric is named by its address, scorer/metric/name, or any unique end of it. One that is undefined fails, and
-    so does one of which too many samples failed.
+    A metric is named by its address, scorer/metric/name, or any unique ending of it. A rule on an undefined metric
+    fails, and so does a rule of which too many samples failed.
 
     \b
     Examples:
@@ -97,18 +104,17 @@ def command(
       assay gate latest --baseline 3f2a --max-drop 0.01 --junit gate.xml --markdown -
     """
     from assay.analysis.gate import GateOptions, gate_run
-    from assay.api.stored import find
     from assay.results.rules import FailureRule, parse_rule
 
     if failures != "limit" and "max_failures" in set_by_hand():
-        raise click.UsageError("--max-failures is for --failures limit")
+        raise click.UsageError("--max-failures needs --failures limit")
     if baseline is None and (max_drop or metrics or ignored):
-        raise click.UsageError("--max-drop, --metric and --ignore are for --baseline RUN")
+        raise click.UsageError("--max-drop, --metric and --ignore need --baseline RUN")
     if as_json and markdown == "-":
-        raise click.UsageError("--json and --markdown - both want stdout")
+        raise click.UsageError("--json and --markdown - both write to stdout; give one of them")
     parsed = tuple(parse_rule(text) for text in rules)
-    opened = find_store(store, run, *filter(None, [baseline]))
-    before = None if baseline is None else find(opened, baseline)
+    opened, [record, *others] = open_runs(store, run, *filter(None, [baseline]))
+    before = others[0] if others else None
     options = GateOptions(
         rules=parsed,
         on=on,
@@ -118,8 +124,7 @@ def command(
         metrics=metrics,
         ignored=ignored,
     )
-    record = find(opened, run)
-    tell_reading([record, before] if before is not None else [])
+    tell_reading([record, *others] if others else [])
     gate = gate_run(opened, record, options)
     if junit is not None:
         from assay.report.junit import junit as as_junit
@@ -130,10 +135,7 @@ def command(
 
         _write(None if markdown == "-" else Path(markdown), gate_markdown(gate))
     if as_json:
-        import orjson
-
-        sys.stdout.buffer.write(orjson.dumps(gate.to_dict(), option=orjson.OPT_INDENT_2) + b"\n")
-        sys.stdout.buffer.flush()
+        print_json(gate.to_dict())
     elif markdown != "-":
         from assay.report.gate import gate_table
 
@@ -142,7 +144,7 @@ def command(
 
 
 def _write(path: Path | None, text: str) -> None:
-    """Write a file, or stdout when there is none."""
+    """Write the text to a file, or to stdout without one."""
     from assay.errors import SpecError
 
     if path is None:

@@ -8,26 +8,34 @@ from typing import Any
 
 import click
 
-from assay.cli.options import FILE, code_options, console, json_option, money, plugin_option, shown, store_option
+from assay.cli.options import FILE, code_options, json_option, money, plugin_option, store_option
+from assay.cli.output import console, print_json, shown
 
 
 @click.command("generate")
 @click.argument("file", type=FILE)
-@click.option("--dataset", "key", metavar="KEY", help="Which dataset, when FILE is a run file that defines several.")
-@click.option("--out", type=FILE, metavar="FILE", help="Write the rows to this JSONL file too.")
-@click.option("--fresh", is_flag=True, help="Make the rows anew, asking models again, even when they are there.")
-@click.option("--max-cost", callback=money, metavar="USD", help="Stop before generating could cost more than this.")
-@click.option("--max-concurrency", type=click.IntRange(min=1), metavar="N", help="At most N calls in flight a model.")
+@click.option(
+    "--dataset", "key", metavar="KEY", help="The dataset to generate, if FILE is a run file that defines several."
+)
+@click.option("--out", type=FILE, metavar="FILE", help="Also write the rows to this JSONL file.")
+@click.option("--fresh", is_flag=True, help="Generate the rows again, asking models again, even if they exist.")
+@click.option("--max-cost", callback=money, metavar="USD", help="A hard ceiling on the cost of generating.")
+@click.option(
+    "--max-concurrency",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Maximum concurrent requests per model.  [default: 100]",
+)
 @code_options
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@click.option("--quiet", "-q", is_flag=True, help="Print no progress and no notes.")
 @plugin_option
 @store_option
 @json_option
 def command(file: Path, *, key: str | None, out: Path | None, quiet: bool, as_json: bool, **given: Any) -> None:
-    """Make the rows of the generated dataset in FILE.
+    """Generate the rows of the dataset in FILE.
 
-    They are kept in the project and used by `assay run` until what decides them changes: the generator, its source,
-    its models. `assay run` makes them by itself when they are missing; this command shows them before.
+    The rows are stored in the project. `assay run` uses them until the generator, its source or its models change, and
+    generates missing rows by itself; with this command you can look at them first.
 
     \b
     Examples:
@@ -40,14 +48,12 @@ def command(file: Path, *, key: str | None, out: Path | None, quiet: bool, as_js
     from assay.report.generated import generated_document, print_generated
 
     with watch(enabled=not quiet) as listener:
-        recipe, made = generate_file(file, Options(**given), key=key, listener=listener)
+        recipe, rows = generate_file(file, Options(**given), key=key, listener=listener)
     for note in () if quiet else notes_on(recipe):
         click.echo(f"note: {shown(str(note))}", err=True)
     if out is not None:
         shutil.copyfile(recipe.file, out)
     if as_json:
-        import orjson
-
-        click.echo(orjson.dumps(generated_document(recipe, made), option=orjson.OPT_INDENT_2).decode())
+        print_json(generated_document(recipe, rows))
     else:
-        print_generated(console(), recipe, made, out or recipe.file)
+        print_generated(console(), recipe, rows, out or recipe.file)

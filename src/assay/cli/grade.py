@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.options import FILE, console, json_option, name_options, shown, store_option
+from assay.cli.options import FILE, json_option, name_options, store_option
+from assay.cli.output import console, print_json, shown
 
 if TYPE_CHECKING:
     from assay.results.estimate import Estimate
     from assay.rubric import EvalResult, JudgeSpec
 
 ESCALATE_BELOW = 0.8
-"""The confidence that a judge needs unless the command says otherwise."""
+"""Criteria with a lower confidence are escalated by default."""
 MOST_FAILED = 0.05
-"""A batch of which a greater share failed has failed as a whole."""
+"""If a greater share of the items failed, the whole run counts as failed."""
 
 
 @click.command("grade")
@@ -31,13 +31,22 @@ MOST_FAILED = 0.05
     multiple=True,
     required=True,
     metavar="MODEL[:WEIGHT]",
-    help="A model that judges; may be repeated for a panel, each with a weight if wanted.",
+    help="A model that judges, with an optional weight; repeat it for a panel.",
 )
-@click.option("--column", metavar="NAME", help="The column of a table that holds the texts.")
-@click.option("--prompt", metavar="TEXT", help="What the texts answer; shown to the judges.")
-@click.option("--aggregation", default="majority", show_default=True, help="For criteria without options.")
-@click.option("--ordinal-aggregation", default="mean", show_default=True, help="For options on a scale.")
-@click.option("--nominal-aggregation", default="mode", show_default=True, help="For options without an order.")
+@click.option("--column", metavar="NAME", help="The table column that holds the texts.")
+@click.option("--prompt", metavar="TEXT", help="The question that the texts answer; shown to the judges.")
+@click.option(
+    "--aggregation", default="majority", show_default=True, help="How votes are combined for criteria without options."
+)
+@click.option(
+    "--ordinal-aggregation", default="mean", show_default=True, help="How votes are combined for options on a scale."
+)
+@click.option(
+    "--nominal-aggregation",
+    default="mode",
+    show_default=True,
+    help="How votes are combined for options without an order.",
+)
 @click.option(
     "--shuffle",
     type=click.Choice(["random", "counterbalanced", "direction", "both_orders"]),
@@ -45,32 +54,39 @@ MOST_FAILED = 0.05
     show_default=True,
     help="How the order of options differs between texts and judges.",
 )
-@click.option("--seed", type=int, metavar="N", help="Seed of the order of options; the store's own when not set.")
+@click.option("--seed", type=int, metavar="N", help="Random seed for the order of options.  [default: the store's own]")
 @click.option(
     "--repeats",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
     metavar="N",
-    help="Ask each judge N times about a criterion, with the options in another order each time.",
+    help="Ask each judge N times about each criterion, with the options in a different order each time.",
 )
 @click.option(
     "--escalate",
     "stronger",
     multiple=True,
     metavar="MODEL[:WEIGHT]",
-    help="A stronger model that decides the criteria of which the judges are unsure; may be repeated for a panel.",
+    help="A stronger model that decides the criteria on which the judges are unsure; repeat it for a panel.",
 )
 @click.option(
     "--escalate-below",
     type=click.FloatRange(0, 1),
     metavar="SHARE",
-    help=f"The confidence below which a criterion is escalated.  [default: {ESCALATE_BELOW}]",
+    help=f"Escalate a criterion if the confidence of the judges is below this.  [default: {ESCALATE_BELOW}]",
 )
-@click.option("--max-concurrency", type=click.IntRange(min=1), metavar="N", help="At most N calls in flight a model.")
-@click.option("--fresh", is_flag=True, help="Ask anew instead of using votes that are there.")
-@click.option("--plan", "only_plan", is_flag=True, help="Only say what grading would ask and cost; needs no key.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress, no notes.")
+@click.option(
+    "--max-concurrency",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Maximum concurrent requests per model.  [default: 100]",
+)
+@click.option("--fresh", is_flag=True, help="Ask again instead of reusing stored votes.")
+@click.option(
+    "--plan", "only_plan", is_flag=True, help="Only print the calls and the cost of grading; needs no API key."
+)
+@click.option("--quiet", "-q", is_flag=True, help="Print no progress and no notes.")
 @name_options
 @store_option
 @json_option
@@ -88,9 +104,9 @@ def command(
     only_plan: bool,
     **given: Any,
 ) -> int:
-    """Grade texts by a rubric: SUBMISSIONS is a folder of text files, a CSV, a JSONL or a dataset file.
+    """Grade texts against a rubric. SUBMISSIONS is a folder of text files, a CSV or JSONL file, or a dataset file.
 
-    Votes are kept in the project's store: the same command goes on where it stopped, and asks only what is missing.
+    Votes are stored as they arrive. Run the same command again to resume: only missing votes are asked for.
 
     \b
     Examples:
@@ -124,7 +140,7 @@ def command(
         name=given.pop("name"),
         tags=given.pop("tags"),
     )
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RubricWarning)
         grader = CriterionGrader(judges=panel, escalation=escalation, planned=only_plan, **given)
         if only_plan:
@@ -132,14 +148,12 @@ def command(
             return 0
         with watch(enabled=not quiet) as listener:
             result = EvalRunner(dataset, grader, config, listener=listener).run_sync()
-    notes = [str(each.message) for each in told if issubclass(each.category, RubricWarning)]
+    notes = [str(warning.message) for warning in caught if issubclass(warning.category, RubricWarning)]
     if not quiet:
         for note in [*notes, *(result.warnings if as_json else ())]:
             click.echo(f"note: {shown(note)}", err=True)
     if as_json:
-        import orjson
-
-        sys.stdout.buffer.write(orjson.dumps(grade_document(result), option=orjson.OPT_INDENT_2) + b"\n")
+        print_json(grade_document(result))
     else:
         console().print(grade_table(result, loaded.names))
     return _verdict(result)
@@ -149,23 +163,22 @@ def _print_plan(plan: Estimate, *, as_json: bool) -> None:
     from assay.report.estimate import estimate_document, print_estimate
 
     if as_json:
-        import orjson
-
-        document = orjson.dumps(estimate_document(None, plan), option=orjson.OPT_INDENT_2, default=float)
-        sys.stdout.buffer.write(document + b"\n")
+        print_json(estimate_document(None, plan))
     else:
         print_estimate(console(), plan)
 
 
 def _verdict(result: EvalResult) -> int:
-    """The exit code, with a word about why it is not 0."""
+    """Return the exit code, and explain on stderr why items failed."""
     if not result.failed_items:
         return 0
+    from assay.text import counted
+
     (_, reason), *_ = result.errors
-    # an item that every judge abstained from has its votes, and is not among the samples that failed
-    only = "" if all(each.graded is not None for each in result.filter_failed()) else " --failed"
+    # an item from which every judge abstained has votes, so `assay samples --failed` does not list it
+    only = "" if all(item.graded is not None for item in result.filter_failed()) else " --failed"
     click.echo(
-        f"{result.failed_items:,} of {result.total_items:,} items failed: {shown(reason)}\n"
+        f"{result.failed_items:,} of {counted(result.total_items, 'item')} failed: {shown(reason)}\n"
         f"`assay samples {result.run}{only}` shows them",
         err=True,
     )
@@ -173,7 +186,7 @@ def _verdict(result: EvalResult) -> int:
 
 
 def panel_of(written: tuple[str, ...]) -> list[JudgeSpec]:
-    """The judges from `MODEL` or `MODEL:WEIGHT`; a model that comes again gets a number.
+    """Parse judges written as `MODEL` or `MODEL:WEIGHT`; a repeated model gets a number.
 
     >>> [(judge.judge_id, judge.weight) for judge in panel_of(("openai/gpt-5-mini:2", "ollama/qwen2.5:7b"))]
     [('openai/gpt-5-mini', 2.0), ('ollama/qwen2.5:7b', 1.0)]

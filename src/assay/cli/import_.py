@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from assay.cli.options import FILE, json_option, name_options, shown, store_option
+from assay.cli.options import FILE, json_option, name_options, store_option
+from assay.cli.output import print_json, shown
 
 
 @click.command("import")
@@ -18,25 +19,36 @@ from assay.cli.options import FILE, json_option, name_options, shown, store_opti
     type=click.Choice(
         ["archive", "inspect", "lm_eval", "autorubric", "promptfoo", "deepeval", "ai_go", "answers", "votes"]
     ),
-    help="What wrote PATH; found by its name and content unless given.",
+    help="The format of PATH.  [default: detected from its name and content]",
 )
-@click.option("--task", metavar="NAME", help="The name of the task, where the file says another or none.")
-@click.option("--model", metavar="NAME", help="The model that answered, where the file says another or none.")
-@click.option("--output", metavar="COLUMN", help="The column of a table that holds the answers.")
-@click.option("--score", "scores", multiple=True, metavar="COLUMN", help="A column of a table that holds scores.")
-@click.option("--column", type=click.IntRange(min=0), metavar="N", help="The column of promptfoo results: 0 or more.")
-@click.option("--dataset", type=FILE, metavar="FILE", help="The dataset of an AutoRubric experiment: texts and truth.")
+@click.option("--task", metavar="NAME", help="Name of the task; replaces the one in the file.")
+@click.option("--model", metavar="NAME", help="The model that answered; replaces the one in the file.")
+@click.option("--output", metavar="COLUMN", help="The table column that holds the answers.")
+@click.option(
+    "--score", "scores", multiple=True, metavar="COLUMN", help="A table column that holds scores; repeatable."
+)
+@click.option(
+    "--column",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="The column of promptfoo results to import, counted from 0.",
+)
+@click.option(
+    "--dataset", type=FILE, metavar="FILE", help="The dataset of an AutoRubric experiment: texts and ground truth."
+)
 @name_options
 @store_option
 @json_option
 def command(path: Path, *, format_: Any, store: str | None, as_json: bool, **given: Any) -> None:
-    """Make the results of another tool a run: an Inspect log (.eval, .json), samples of lm-evaluation-harness
-    (samples_*.jsonl), an AutoRubric experiment (its folder), results of promptfoo or DeepEval (.json), or a CSV or
-    JSONL of answers or votes.
+    """Import the results of another tool as a run.
 
-    Answers, scores and failures are kept as they are; numbers and intervals are made here. `compare`, `gate`,
-    `agreement`, `calibrate`, `show`, `samples` and `export` work on the run. The same file again is the same run.
-    Figures of the source's own summary that differ here, or that are not imported, are listed by name.
+    PATH is an Inspect log (.eval, .json), samples of lm-evaluation-harness (samples_*.jsonl), the folder of an
+    AutoRubric experiment, results of promptfoo or DeepEval (.json), a run archive (.assay), or a CSV or JSONL file of
+    answers or votes.
+
+    Answers, scores and failures are imported unchanged; assay computes the metrics and intervals. `compare`, `gate`,
+    `agreement`, `calibrate`, `show`, `samples` and `export` work on the new run. Importing the same file again changes
+    nothing. If the source has a summary of its own, the figures that differ or were not imported are listed by name.
 
     \b
     Examples:
@@ -47,20 +59,20 @@ def command(path: Path, *, format_: Any, store: str | None, as_json: bool, **giv
       assay import answers.csv --output reply --score correct
     """
     from assay.api.stored import open_project_store, run_report
-    from assay.cli.run import print_json, show
+    from assay.cli.run import show
     from assay.interop.import_files import ImportOptions, import_file
     from assay.results.document import run_document
 
     opened = open_project_store(store)
-    found = import_file(opened, path, ImportOptions(format=format_, **given))
-    for note in found.notes:
+    imported = import_file(opened, path, ImportOptions(format=format_, **given))
+    for note in imported.notes:
         click.echo(f"note: {shown(note)}", err=True)
-    report = found.report
+    report = imported.report
     if report is None:
-        click.echo(f"note: this file is run {found.run} already", err=True)
-        report = run_report(opened, found.run)
+        click.echo(f"note: this file was already imported as run {imported.run}", err=True)
+        report = run_report(opened, imported.run)
     if not as_json:
         show(report, as_json=False)
         return
-    figures = {} if found.figures is None else {"source_figures": found.figures.document()}
+    figures = {} if imported.figures is None else {"source_figures": imported.figures.document()}
     print_json({**run_document(report), **figures})

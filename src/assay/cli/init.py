@@ -10,13 +10,13 @@ from assay.cli.options import FILE
 
 STARTERS = {
     "mcqa": "multiple choice over recorded answers",
-    "judge": "a judge that classifies answers, held against people's labels",
+    "judge": "a judge that classifies answers, compared with human labels",
     "rubric": "a panel of three judges and a rubric",
 }
 LAST = {
     "mcqa": "assay samples --wrong    see what was answered wrong",
     "judge": "assay samples --wrong    see what was judged wrong, and why",
-    "rubric": "assay agreement          see how far the judges agree",
+    "rubric": "assay agreement          see how well the judges agree",
 }
 
 
@@ -27,12 +27,12 @@ LAST = {
     type=click.Choice(list(STARTERS)),
     default="mcqa",
     show_default=True,
-    help="What to start with: " + "; ".join(f"{name}: {what}" for name, what in STARTERS.items()) + ".",
+    help="The kind of project. " + "; ".join(f"{name}: {what}" for name, what in STARTERS.items()) + ".",
 )
 def command(folder: Path, starter: str) -> None:
-    """Start a project in FOLDER (default: here): a task, a small dataset, and the commands to go on with.
+    """Start a project in FOLDER (default: the current folder) with a task and a small dataset.
 
-    Every starter runs at once, without a key. Existing files are never overwritten.
+    Every starter runs as it is, without an API key. Existing files are never overwritten.
 
     \b
     Examples:
@@ -51,6 +51,6 @@ def command(folder: Path, starter: str) -> None:
         "\nNext:\n"
         f"{go}"
         "  assay check task.yaml    find mistakes without running anything\n"
-        "  assay run task.yaml      run it; numbers come with intervals\n"
+        "  assay run task.yaml      run it and print metrics with intervals\n"
         f"  {LAST[starter]}"
     )

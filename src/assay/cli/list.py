@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.options import FILE, console, json_option, plugin_option, shown
+from assay.cli.options import FILE, json_option, plugin_option
+from assay.cli.output import console, print_json, shown
 
 if TYPE_CHECKING:
     from assay.api.project import Listing
@@ -20,10 +21,10 @@ PROBLEMS_SHOWN = 5
 @plugin_option
 @json_option
 def command(folder: Path, *, as_json: bool) -> int:
-    """List the evaluations, tasks, datasets, models and rubrics of the project around FOLDER (default: here).
+    """List the evaluations, tasks, datasets, models and rubrics of the project that contains FOLDER.
 
-    What is listed can be named by its key in task and run files. What is wrong with a file stands below; exit code 2
-    then. `assay check .` shows every problem with its line.
+    FOLDER is the current folder by default. Task and run files refer to these items by key. Problems are listed below
+    them, with exit code 2; `assay check .` shows every problem with its source line.
 
     \b
     Examples:
@@ -47,18 +48,16 @@ def command(folder: Path, *, as_json: bool) -> int:
 
 
 def _print_json(listing: Listing) -> None:
-    import orjson
-
     document = {
         "found": [
             {
-                "kind": each.kind,
-                "key": each.key,
-                "display_name": each.display_name,
-                "file": each.place.file,
-                "line": each.place.line,
+                "kind": item.kind,
+                "key": item.key,
+                "display_name": item.display_name,
+                "file": item.place.file,
+                "line": item.place.line,
             }
-            for each in listing.found
+            for item in listing.found
         ],
         "problems": [
             {
@@ -69,7 +68,7 @@ def _print_json(listing: Listing) -> None:
             for problem in listing.problems
         ],
     }
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2).decode())
+    print_json(document)
 
 
 def _print(listing: Listing, folder: Path) -> None:
@@ -77,24 +76,25 @@ def _print(listing: Listing, folder: Path) -> None:
     from rich.text import Text
 
     from assay.report.table import Trimmed
+    from assay.text import counted
 
     terminal = console()
     if not listing.found:
-        terminal.print("Nothing of assay's here: `assay init` starts a project.")
+        terminal.print("No assay files here; `assay init` starts a project.")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for title, most in (("", 18), ("key", 30), ("name", 26), ("where", 30)):
         table.add_column(title, overflow="fold", max_width=most)
     last = ""
-    for each in listing.found:
-        kind = "run file" if each.kind == "run" else each.kind
-        where = f"{_relative(each.place.file, folder)}:{each.place.line}"
-        table.add_row(kind if kind != last else "", shown(each.key), shown(each.display_name or ""), shown(where))
+    for item in listing.found:
+        kind = "run file" if item.kind == "run" else item.kind
+        where = f"{_relative(item.place.file, folder)}:{item.place.line}"
+        table.add_row(kind if kind != last else "", shown(item.key), shown(item.display_name or ""), shown(where))
         last = kind
     if listing.found:
         terminal.print(Trimmed(table))
     if listing.problems:
         n = len(listing.problems)
-        terminal.print(Text(f"\n{n} problem{'s' if n > 1 else ''}:", style="bold yellow"))
+        terminal.print(Text(f"\n{counted(n, 'problem')}:", style="bold yellow"))
         for problem in listing.problems[:PROBLEMS_SHOWN]:
             terminal.print(Text(shown(str(problem).splitlines()[0])))
         if n > PROBLEMS_SHOWN:

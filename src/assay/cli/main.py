@@ -16,41 +16,41 @@ import click
 from assay.errors import AssayError
 
 COMMANDS = {
-    "demo": "See a real evaluation with intervals, no key and no network needed.",
-    "init": "Start a project: a task, a dataset and a first result.",
-    "list": "List the tasks, datasets, models and evaluations of a project, with their problems.",
-    "check": "Find everything wrong with task files, without running them.",
-    "plan": "Say what a run would do and cost, before anything is spent.",
-    "run": "Run a task or a whole evaluation and print its numbers with their intervals.",
-    "generate": "Make the rows of a generated dataset, and show them.",
-    "grade": "Grade texts by a rubric with one judge or a panel.",
-    "rescore": "Score the stored answers of a run with other scorers; asks no model.",
+    "demo": "Show a real evaluation with intervals; needs no API key and no network.",
+    "init": "Start a project with a task and a small dataset.",
+    "list": "List the tasks, datasets, models and evaluations of a project.",
+    "check": "Report every problem in task files without running them.",
+    "plan": "Estimate the calls, tokens and cost of a run.",
+    "run": "Run a task or an evaluation and print its metrics with intervals.",
+    "generate": "Generate the rows of a dataset and show them.",
+    "grade": "Grade texts against a rubric with one judge or a panel.",
+    "rescore": "Score the stored answers of a run with other scorers, without asking a model.",
     "runs": "List the runs in the store.",
-    "show": "Print the numbers of a run again.",
-    "samples": "Look at the samples behind the numbers: inputs, answers, scores, failures.",
+    "show": "Print the metrics and the provenance of a run.",
+    "samples": "Show the samples behind the metrics: inputs, answers, scores, failures.",
     "compare": "Compare runs with a baseline, sample by sample.",
-    "gate": "Check a run's metrics against thresholds and a baseline; for continuous integration.",
-    "agreement": "Say how far judges agree with people and with each other.",
-    "calibrate": "Correct a judge by labels that people gave to some samples.",
-    "audit": "Find out whether a judge is swayed by places, length, instructions or luck.",
-    "power": "Say how many samples a comparison needs, or which difference it can find.",
-    "export": "Write the samples of a run to JSONL, CSV or Parquet.",
-    "import": "Make the results of another tool a run: Inspect, lm-evaluation-harness, AutoRubric, tables.",
-    "pull": "Fetch a small open model that runs inside assay, without a key.",
-    "store": "Look after the store: what is in it, and bring an older one up to date.",
-    "schema": "Print the JSON Schema of task files, for editors.",
+    "gate": "Check a run's metrics against thresholds and a baseline, for use in CI.",
+    "agreement": "Measure how well judges agree with human labels and with each other.",
+    "calibrate": "Correct a judge's scores with human labels on some samples.",
+    "audit": "Probe a judge for position bias, verbosity bias, prompt injection and inconsistency.",
+    "power": "Compute how many samples a comparison needs, or what difference it can detect.",
+    "export": "Write the samples of a run to JSONL, CSV or Parquet, or the whole run to an archive.",
+    "import": "Import results from Inspect, lm-evaluation-harness, AutoRubric, promptfoo, DeepEval or tables.",
+    "pull": "Download a small open model that runs inside assay, without an API key.",
+    "store": "Inspect the store, or migrate one written by an older version.",
+    "schema": "Print the JSON Schema of task or dataset files for your editor.",
 }
 
 
 TRACEBACK_VARIABLE = "ASSAY_TRACEBACK"
-"""The environment variable that shows the traceback of a crash."""
+"""Set this environment variable to see the traceback of a crash."""
 CRASH_CHARACTERS = 500
 STOPPING = (signal.SIGTERM, signal.SIGHUP)
-"""Signals that stop a command as Ctrl-C does."""
+"""Signals that stop a command like Ctrl-C."""
 
 
 class ReaderLeft(Exception):
-    """Whoever read our output has gone (`| head`): not an error of ours, though click would take it for one."""
+    """The reader of our output has left (`| head`). That is not an error, although click treats it as one."""
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def _writing() -> Iterator[None]:
 
 
 class SuggestingGroup(click.Group):
-    """Says which command was probably meant."""
+    """Suggests the nearest command for a misspelt one."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -109,30 +109,30 @@ class LazyCommands(SuggestingGroup):
 def cli() -> None:
     """LLM evaluation whose numbers you can defend.
 
-    A task file says where samples come from, how a model answers them, how answers are scored and how scores
-    become numbers. Every number has an interval; an error is never a score.
+    A task file says where samples come from, how a model answers them, how the answers are scored, and which metrics
+    are computed. Every metric has an interval. A failure is never a score.
 
     \b
     First steps:
       assay demo               see what a result looks like
-      assay init my-project    make a project of your own
+      assay init my-project    start your own project
       assay run task.yaml      run a task
 
-    Exit codes: 0 fine, 1 a gate failed or a run is worse, 2 the input is wrong, 3 the run failed or is partial,
-    130 interrupted (run the same command again to go on).
+    Exit codes: 0 success, 1 a gate failed or a run is worse than its baseline, 2 invalid input, 3 the run failed or is
+    partial, 130 interrupted (run the same command again to resume).
     """
 
 
 def spare_threads() -> None:
-    """Our arrays are small: numpy's linear algebra need not start a thread a core (45 ms of CPU, and memory)."""
+    """Keep numpy's linear algebra from starting one thread per core: our arrays are small (saves 45 ms of CPU)."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """Let SIGTERM (docker stop, a cancelled CI job) and SIGHUP (a closed terminal) stop as Ctrl-C does.
+    """Let SIGTERM (docker stop, a cancelled CI job) and SIGHUP (a closed terminal) stop the command like Ctrl-C.
 
-    What was answered is committed.
+    Answers that have arrived are committed.
     """
 
     def stop(number: int, frame: object) -> None:
@@ -156,7 +156,7 @@ def stopped_by_signals() -> Iterator[None]:
 
 
 def main() -> None:
-    """Run the command line and leave with an exit code that means something."""
+    """Run the command line and exit with the code that the documentation lists."""
     spare_threads()
     with stopped_by_signals():
         _main()
@@ -177,7 +177,7 @@ def _main() -> None:
         _tidy_up()
         sys.exit(2)
     except AssayError as error:
-        from assay.cli.options import shown
+        from assay.cli.output import shown
 
         click.echo(shown(str(error)), err=True)
         _tidy_up()
@@ -196,11 +196,11 @@ def _main() -> None:
 
 
 def _report_crash(error: Exception) -> None:
-    """Say what went wrong inside assay and where, in a few lines; the whole traceback only on request."""
+    """Report a crash in a few lines; the traceback is printed only on request."""
     import traceback
     from pathlib import Path
 
-    from assay.cli.options import shown
+    from assay.cli.output import shown
 
     damage = _damaged_store()
     if damage is not None and not os.environ.get(TRACEBACK_VARIABLE):
@@ -212,14 +212,14 @@ def _report_crash(error: Exception) -> None:
     where = f"{Path(frame.filename).name}, line {frame.lineno}, in {frame.name}"
     click.echo(
         f"assay crashed: {type(error).__name__}: {shown(str(error))[:CRASH_CHARACTERS]} ({where})\n"
-        "This is a defect of assay or of a plug-in. What was stored is safe: the same command goes on from there.\n"
-        f"Set {TRACEBACK_VARIABLE}=1 to see the traceback, and please report it.",
+        "This is a bug in assay or in a plug-in. Stored results are safe; run the same command again to resume.\n"
+        f"Set {TRACEBACK_VARIABLE}=1 to see the traceback, and please report the problem.",
         err=True,
     )
 
 
 def _damaged_store() -> str | None:
-    """Say which of the stores that this command opened is damaged, and how."""
+    """Describe the damage if a store that this command opened is damaged."""
     if "assay.store.store" not in sys.modules:
         return None
     from assay.api.stored import store_damage
@@ -228,7 +228,7 @@ def _damaged_store() -> str | None:
 
 
 def _tidy_up() -> None:
-    """Leave no store behind that a failed command created and put nothing into."""
+    """Remove a store that a failed command created and left empty."""
     if "assay.store.store" in sys.modules:
         from assay.api.stored import remove_new_stores
 

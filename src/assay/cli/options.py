@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from assay.api.stored import RunRecord, Store
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 FILE = click.Path(path_type=Path)
 MANY_SAMPLES = 50_000
-"""So many samples take a second or two to read."""
+"""Reading this many samples takes a second or two."""
 
 
 def store_option(function: Function) -> Function:
@@ -27,7 +25,7 @@ def store_option(function: Function) -> Function:
         "--store",
         envvar="ASSAY_STORE",
         metavar="PATH",
-        help="Where runs are kept. Default: .assay/assay.db in the project folder; or the variable ASSAY_STORE.",
+        help="The store to use; or set ASSAY_STORE.  [default: .assay/assay.db in the project folder]",
     )(function)
 
 
@@ -38,15 +36,15 @@ def max_failures_option(function: Function) -> Function:
         default=0.05,
         show_default=True,
         metavar="SHARE",
-        help="Exit with 3 when more than this share of the scores failed.",
+        help="Exit with code 3 if more than this share of the scores failed.",
     )(function)
 
 
 def name_options(function: Function) -> Function:
-    """How the run can be named later."""
+    """Let the command name and tag its run."""
     for option in (
-        click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag of the run; may be repeated."),
-        click.option("--name", metavar="NAME", help="A name for the run; a name means the newest run that has it."),
+        click.option("--tag", "tags", multiple=True, metavar="TAG", help="Tag the run; repeatable."),
+        click.option("--name", metavar="NAME", help="Name the run. A name refers to the newest run that has it."),
     ):
         function = option(function)
     return function
@@ -58,13 +56,13 @@ def failures_option(function: Function) -> Function:
         type=click.Choice(["limit", "worst", "ignore"]),
         default="limit",
         show_default=True,
-        help="A rule fails if more than --max-failures of its samples failed (limit); must hold with every failed "
-        "sample at the worst end of its range (worst); or leaves failed samples out (ignore).",
+        help="How failed samples count. limit: a rule fails if more than --max-failures of its samples failed; "
+        "worst: every failed sample gets the worst value of its range; ignore: failed samples are left out.",
     )(function)
 
 
 def code_options(function: Function) -> Function:
-    """What a person says about Python code in task files."""
+    """Let the command run Python code in task files."""
     for option in (
         click.option(
             "--code-timeout",
@@ -72,18 +70,18 @@ def code_options(function: Function) -> Function:
             default=30.0,
             show_default=True,
             metavar="SECONDS",
-            help="How long one call of such code may take.",
+            help="Time limit of one call to such code.",
         ),
         click.option(
             "--trust-code",
             is_flag=True,
-            help="Run it without the sandbox, as you: for code that you would run yourself.",
+            help="Run it without the sandbox, with your own rights. Only for code that you trust.",
         ),
         click.option(
             "--allow-code",
             is_flag=True,
             envvar="ASSAY_ALLOW_CODE",
-            help="Let Python code in the files run, in a sandbox; or the variable ASSAY_ALLOW_CODE=1.",
+            help="Run Python code in the files, in a sandbox; or set ASSAY_ALLOW_CODE=1.",
         ),
     ):
         function = option(function)
@@ -91,7 +89,7 @@ def code_options(function: Function) -> Function:
 
 
 def plugin_option(function: Function) -> Function:
-    """Modules whose scorers and metrics files may name; handed on by the variable, as child processes need it too."""
+    """Let the command load plug-ins; the environment variable hands them on to child processes."""
 
     def take(ctx: click.Context, parameter: click.Parameter, modules: tuple[str, ...]) -> None:
         before = os.environ.get("ASSAY_PLUGINS", "")
@@ -105,12 +103,18 @@ def plugin_option(function: Function) -> Function:
         callback=take,
         expose_value=False,
         metavar="MODULE",
-        help="A Python module with scorers and metrics of your own; or the variable ASSAY_PLUGINS.",
+        help="Load a Python module with your own scorers and metrics; repeatable; or set ASSAY_PLUGINS.",
     )(function)
 
 
 def json_option(function: Function) -> Function:
-    return click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, for machines.")(function)
+    """Let the command print one JSON document."""
+    return json_option_with("Print one JSON document instead of text.")(function)
+
+
+def json_option_with(text: str) -> Callable[[Function], Function]:
+    """Let the command print JSON, with a help text that says in what form."""
+    return click.option("--json", "as_json", is_flag=True, help=text)
 
 
 def config_values(
@@ -132,12 +136,12 @@ def config_option(function: Function) -> Function:
         multiple=True,
         callback=config_values,
         metavar="KEY=VALUE",
-        help="Set a parameter of the task's config_spec.",
+        help="Set a parameter of the task's config_spec; repeatable.",
     )(function)
 
 
 def money(ctx: click.Context | None, parameter: click.Parameter | None, text: str | None) -> Decimal | None:
-    """An amount in US dollars, exactly as written."""
+    """Parse an amount of US dollars exactly as written."""
     if text is None:
         return None
     try:
@@ -150,7 +154,7 @@ def money(ctx: click.Context | None, parameter: click.Parameter | None, text: st
 
 
 def named_file(named: Path) -> Path:
-    """The file itself, or the task or evaluation of the project that has this key."""
+    """Return the file itself, or the file of the task or evaluation that has this key."""
     if named.exists() or named.suffix or len(named.parts) != 1:
         return named
     from assay.errors import SpecError
@@ -173,7 +177,7 @@ def named_file(named: Path) -> Path:
 
 
 def set_by_hand() -> frozenset[str]:
-    """The options that stand on the command line, as opposed to those that have their defaults."""
+    """Name the options that were given on the command line, as opposed to those with default values."""
     context = click.get_current_context()
     by_default = (click.core.ParameterSource.DEFAULT, click.core.ParameterSource.DEFAULT_MAP)
     return frozenset(name for name in context.params if context.get_parameter_source(name) not in by_default)
@@ -193,35 +197,18 @@ def find_store(location: str | None, *names: str) -> Store:
     return store
 
 
+def open_runs(location: str | None, *names: str) -> tuple[Store, list[RunRecord]]:
+    """Open the store for reading and find these runs in it, or in archives."""
+    from assay.api.stored import find
+
+    store = find_store(location, *names)
+    return store, [find(store, name) for name in names]
+
+
 def tell_reading(records: Iterable[RunRecord]) -> None:
-    """Say on stderr that much is being read, so that nobody wonders at the silence."""
+    """Announce on stderr that many samples are being read, since it takes a moment."""
     import orjson
 
     n = sum(orjson.loads(record.summary)["n_samples"] for record in records if record.summary is not None)
     if n >= MANY_SAMPLES:
         click.echo(f"reading {n:,} samples ...", err=True)
-
-
-def shown(message: str) -> str:
-    """A message as it may go to a terminal: its own line breaks, but no control characters."""
-    from assay.text import clean
-
-    return "\n".join(clean(line) for line in message.splitlines())
-
-
-def console() -> Console:
-    """A terminal to print on: colours only where there is one, and never more than 100 columns wide."""
-    from rich.console import Console
-
-    class Terminal(Console):
-        def on_broken_pipe(self) -> None:
-            # rich would end the process here, as if something had gone wrong
-            raise BrokenPipeError
-
-    made = Terminal(highlight=False, soft_wrap=False)
-    columns = os.environ.get("COLUMNS", "")
-    width = int(columns) if columns.isdigit() and int(columns) > 20 else made.width
-    if not made.is_terminal:
-        width = int(columns) if columns.isdigit() and int(columns) > 20 else 80
-    made.width = min(width, 100)
-    return made

@@ -21,7 +21,7 @@ LINE_EVERY_S = 5.0
 
 @contextmanager
 def watch(*, enabled: bool) -> Iterator[Listener]:
-    """A listener that shows how far a run is."""
+    """Yield a listener that prints the progress of a run."""
     from assay.api.run import silent
 
     if not enabled:
@@ -48,7 +48,7 @@ class _Shown:
             return
         line = progress_line(progress, elapsed_s=moment - self._started)
         if self._terminal:
-            # a line that wraps could not be taken back
+            # a wrapped line could not be erased again
             sys.stderr.write(f"\r\x1b[2K{clean(line, width=shutil.get_terminal_size().columns - 1)}")
         else:
             sys.stderr.write(f"{clean(line)}\n")
@@ -62,7 +62,7 @@ class _Shown:
 
 
 def progress_line(progress: Progress, *, elapsed_s: float) -> str:
-    """Done, failed, cached, rate, time left, money, calls in flight and what is being waited for, in one line."""
+    """Format the progress of a run as one line: counts, rate, time left, cost, open requests, reason for waiting."""
     fresh = progress.done - progress.resumed
     rate = fresh / elapsed_s if elapsed_s > 0 else 0.0
     total = f"/{progress.total:,}" if progress.total is not None else ""

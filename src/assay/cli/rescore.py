@@ -32,8 +32,8 @@ from assay.cli.options import (
 def command(run: str, task: Path, *, max_failures: float, store: str | None, as_json: bool, **given: Any) -> int:
     """Score the stored answers of RUN with the scorers of TASK, without asking a model.
 
-    Says which scorers are new, changed or gone. Judges that are as they were keep their scores; a changed judge needs
-    `assay run`, which pays only for the judge.
+    Prints which scorers are new, changed or removed. Unchanged judges keep their scores. A changed judge needs
+    `assay run`, which pays for the judge but not for the answers.
 
     \b
     Example:
@@ -47,6 +47,6 @@ def command(run: str, task: Path, *, max_failures: float, store: str | None, as_
     for reason in done.stale:
         click.echo(reason, err=True)
     if not done.stale:
-        click.echo("the scorers are as they were", err=True)
+        click.echo("the scorers have not changed", err=True)
     show(done.report, as_json=as_json)
     return verdict(done.report, max_failures)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,6 @@ from assay.cli.options import (
     FILE,
     code_options,
     config_option,
-    console,
     failures_option,
     json_option,
     max_failures_option,
@@ -21,9 +19,9 @@ from assay.cli.options import (
     named_file,
     plugin_option,
     set_by_hand,
-    shown,
     store_option,
 )
+from assay.cli.output import console, print_json, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,47 +38,48 @@ if TYPE_CHECKING:
 @click.option(
     "--model",
     metavar="MODEL",
-    help="The model that answers: provider/name (openai/gpt-5-mini), a model file or its key, scripted/FILE.",
+    help="The model that answers: provider/name (openai/gpt-5-mini), a model file or its key, or scripted/FILE.",
 )
 @click.option(
     "--dataset",
     type=FILE,
-    help="A data file (CSV, JSONL, ...) or dataset YAML to use instead of the task's own.",
+    help="A data file (CSV, JSONL, ...) or dataset YAML that replaces the task's own dataset.",
 )
 @config_option
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Only the first N samples.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything drawn at random.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Use only the first N samples.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
 @click.option(
     "--max-cost",
     callback=money,
     metavar="USD",
-    help="Stop starting calls before the run could cost more than this; it ends partial, with valid numbers.",
+    help="A hard ceiling on the cost. A run that reaches it is partial; its metrics are valid for the samples done.",
 )
 @click.option(
     "--max-concurrency",
     type=click.IntRange(min=1),
     metavar="N",
-    help="At most N calls in flight a model (default 100).",
+    help="Maximum concurrent requests per model.  [default: 100]",
 )
 @click.option(
     "--cache-policy",
     type=click.Choice(["reuse", "update", "no-cache"]),
     default="reuse",
     show_default=True,
-    help="Use replies paid for earlier; ask anew and replace them; or neither use nor share them.",
+    help="What to do with stored replies. reuse: use them; update: ask again and replace them; no-cache: ask again and "
+    "leave them alone.",
 )
 @max_failures_option
 @failures_option
 @click.option(
     "--fresh",
     is_flag=True,
-    help="Start anew, asking models again, instead of reusing or resuming an earlier run of the same content.",
+    help="Start a new run and ask models again, instead of reusing or resuming an identical earlier run.",
 )
-@click.option("--allow-outside", is_flag=True, help="Let files lie outside the project folder.")
+@click.option("--allow-outside", is_flag=True, help="Accept files outside the project folder.")
 @name_options
 @code_options
-@click.option("--gate", is_flag=True, help="Exit with 1 when a policy of the run file fails.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@click.option("--gate", is_flag=True, help="Exit with code 1 if a policy of the run file fails.")
+@click.option("--quiet", "-q", is_flag=True, help="Print no progress and no notes.")
 @store_option
 @plugin_option
 @json_option
@@ -94,10 +93,10 @@ def command(
     gate: bool,
     **given: Any,
 ) -> int:
-    """Run the task, evaluation or run file FILE (or the one with that key) and print its numbers with their intervals.
+    """Run the task, evaluation or run file FILE and print its metrics with intervals.
 
-    Results are kept in the project's store as they are made. Stopping (Ctrl-C, a crash, a power cut) loses nothing:
-    the same command goes on where it stopped, and once finished reuses what it has.
+    FILE is a path or the key of a task or evaluation in the project. Results are stored as they arrive. After Ctrl-C, a
+    crash or a power cut, run the same command again to resume; a finished run is reused.
 
     \b
     Examples:
@@ -107,7 +106,7 @@ def command(
       assay run task.yaml --config answer_column=label --json
       assay run run.yaml --gate
 
-    A run file without an evaluation is checked, and its datasets are generated.
+    If a run file has no evaluation, it is checked and its datasets are generated.
     """
     from assay.api.define import define_file, only_defines
     from assay.api.run import Options, is_evaluation, run_evaluation_file, run_file
@@ -118,12 +117,14 @@ def command(
     file = named_file(file)
     several = is_evaluation(file)
     if not several and "failures" in set_by_hand():
-        raise click.UsageError(f"--failures is for the policies of a run file, and {file.name} is none")
+        raise click.UsageError(f"--failures applies to the policies of a run file, but {file.name} is not a run file")
     if gate and not several:
-        raise click.UsageError(f"--gate goes by the policies of a run file, and {file.name} is none; see `assay gate`")
+        raise click.UsageError(
+            f"--gate needs the policies of a run file, but {file.name} is not a run file; see `assay gate`"
+        )
     if several and only_defines(file, options):
         if gate:
-            raise click.UsageError(f"--gate goes by policies, and {file.name} runs nothing: it has no evaluation")
+            raise click.UsageError(f"--gate needs policies, but {file.name} has no evaluation to run")
         with watch(enabled=not quiet) as listener:
             defined, notes = define_file(file, options, listener=listener)
         _show_notes(notes, quiet=quiet)
@@ -161,21 +162,21 @@ def show_defined(defined: Defined, *, as_json: bool) -> None:
 
 
 def evaluation_verdict(evaluation: EvaluationReport, max_failures: float, *, gate: bool) -> int:
-    """The exit code of an evaluation: 3 when a specification failed, 1 when a policy did and `gate` is set."""
-    codes = [3 for each in evaluation.specifications if each.error is not None]
+    """Return the exit code of an evaluation: 3 if a specification failed, 1 if a policy did and `gate` is set."""
+    codes = [3 for specification in evaluation.specifications if specification.error is not None]
     codes += [
-        verdict(each.report, max_failures, name=f"{each.key}: ")
-        for each in evaluation.specifications
-        if each.report is not None
+        verdict(specification.report, max_failures, name=f"{specification.key}: ")
+        for specification in evaluation.specifications
+        if specification.report is not None
     ]
     if gate and not evaluation.policies:
-        raise click.UsageError("--gate goes by policies, and the run file has none")
-    failed = gate and not all(each.passed for each in evaluation.policies)
+        raise click.UsageError("--gate needs policies, but the run file defines none")
+    failed = gate and not all(policy.passed for policy in evaluation.policies)
     return 3 if 3 in codes else 1 if failed else 0
 
 
 def show_evaluation(evaluation: EvaluationReport, *, as_json: bool) -> None:
-    """Print the numbers of an evaluation for a person or for a machine."""
+    """Print the metrics of an evaluation as tables or as one JSON document."""
     if as_json:
         from assay.report.evaluation import evaluation_document
 
@@ -186,23 +187,15 @@ def show_evaluation(evaluation: EvaluationReport, *, as_json: bool) -> None:
     console().print(evaluation_table(evaluation))
 
 
-def print_json(document: Any) -> None:
-    """Write an object to stdout, for machines."""
-    import orjson
-
-    sys.stdout.buffer.write(orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
-    sys.stdout.buffer.flush()
-
-
 def verdict(report: RunReport, max_failures: float, *, name: str = "") -> int:
-    """The exit code of a finished run, with a word about why it is not 0."""
+    """Return the exit code of a finished run, and explain on stderr why it is not 0."""
     from assay.api.run import failed_share
     from assay.text import counted
 
     if report.status == "partial":
         click.echo(
-            f"{name}partial: --max-cost was reached after {counted(report.n_samples, 'sample')}; "
-            "the same command with a higher limit (and without --fresh) goes on from there",
+            f"{name}partial: the run reached --max-cost after {counted(report.n_samples, 'sample')}; "
+            "to resume, run the same command with a higher limit and without --fresh",
             err=True,
         )
         return 3
@@ -220,7 +213,7 @@ def verdict(report: RunReport, max_failures: float, *, name: str = "") -> int:
 
 
 def show(report: RunReport, *, as_json: bool) -> None:
-    """Print a run's numbers for a person or for a machine."""
+    """Print the metrics of a run as tables or as one JSON document."""
     if as_json:
         from assay.results.document import run_document
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import click
 
 from assay.cli.options import plugin_option
+from assay.cli.output import print_json
 
 
 @click.command("schema")
 @click.argument("kind", type=click.Choice(["task", "dataset"]), default="task")
 @plugin_option
 def command(kind: str) -> None:
-    """Print the JSON Schema of task or dataset files, so that an editor completes and checks them.
+    """Print the JSON Schema of task or dataset files, for completion and checks in your editor.
 
-    It is made from all that this assay knows, plug-ins included. In VS Code with the YAML extension, put this on the
-    first line of a task file:
+    The schema covers every scorer, metric and solver of this installation, including plug-ins. In VS Code with the YAML
+    extension, put this on the first line of a task file:
 
     \b
       # yaml-language-server: $schema=task.schema.json
@@ -23,9 +24,7 @@ def command(kind: str) -> None:
     Example:
       assay schema task > task.schema.json
     """
-    import orjson
-
     from assay.builtin import registry
     from assay.spec.schema import schemas
 
-    click.echo(orjson.dumps(schemas(registry())[kind], option=orjson.OPT_INDENT_2).decode())
+    print_json(schemas(registry())[kind])

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import click
 
-from assay.cli.options import console, find_store, json_option, store_option
+from assay.cli.options import json_option, open_runs, store_option
+from assay.cli.output import console, print_json
 
 
 @click.command("show")
 @click.argument("run", default="latest")
-@click.option("--cite", is_flag=True, help="Print a paragraph for the appendix of a paper instead.")
+@click.option("--cite", is_flag=True, help="Print a paragraph for the appendix of a paper.")
 @store_option
 @json_option
 def command(run: str, *, cite: bool, store: str | None, as_json: bool) -> None:
-    """Print the metrics of RUN again, and where they come from: models, dataset, settings, versions, times, cost.
+    """Print the metrics of RUN and their provenance: models, dataset, settings, versions, times and cost.
 
-    RUN is a name, an id or a unique prefix of one, TASK@latest, or latest (the default).
+    RUN is a name, an id or a unique prefix of an id, TASK@latest, or latest (the default).
 
     \b
     Examples:
@@ -23,16 +24,14 @@ def command(run: str, *, cite: bool, store: str | None, as_json: bool) -> None:
       assay show v2 --json
       assay show v2 --cite
     """
-    from assay.api.stored import find, report_of
-    from assay.cli.run import print_json
+    from assay.api.stored import report_of
     from assay.report.provenance import citation, provenance_document, provenance_lines
     from assay.report.table import run_table
     from assay.results.document import run_document
 
     if cite and as_json:
-        raise click.UsageError("--cite prints a paragraph, --json an object: give one of them")
-    opened = find_store(store, run)
-    record = find(opened, run)
+        raise click.UsageError("give --cite or --json, not both")
+    opened, [record] = open_runs(store, run)
     report = report_of(opened, record)
     if as_json:
         print_json({**run_document(report), "provenance": provenance_document(record, report)})

@@ -8,6 +8,7 @@ import click
 
 from assay.cli.main import SuggestingGroup
 from assay.cli.options import json_option, store_option
+from assay.cli.output import print_json
 
 if TYPE_CHECKING:
     from assay.api.stored import StoreInfo
@@ -15,22 +16,22 @@ if TYPE_CHECKING:
 
 @click.group("store", cls=SuggestingGroup)
 def command() -> None:
-    """Look after the store, the file that holds all runs.
+    """Inspect or migrate the store, the file that holds all runs.
 
     \b
     Examples:
-      assay store info       what is in it, and is its schema up to date?
-      assay store migrate    bring a store of an older assay up to date, after a backup
+      assay store info       print its contents and schema version
+      assay store migrate    back it up and update its schema
     """
 
 
-@command.command("info", short_help="Say what is in the store and whether its schema is up to date.")
+@command.command("info", short_help="Print the contents of the store and whether its schema is up to date.")
 @store_option
 @json_option
 def info(*, store: str | None, as_json: bool) -> None:
-    """Print where the store is, its size, its schema version and what it holds.
+    """Print the path, size, schema version and contents of the store.
 
-    Works on a store of any version and changes nothing.
+    Works with stores of every version and changes nothing.
 
     \b
     Examples:
@@ -41,9 +42,7 @@ def info(*, store: str | None, as_json: bool) -> None:
 
     facts = store_info(project_location(store))
     if as_json:
-        import orjson
-
-        click.echo(orjson.dumps(_document(facts), option=orjson.OPT_INDENT_2).decode())
+        print_json(_document(facts))
         return
     for name, value in _lines(facts):
         click.echo(f"{name:<12}{value}")
@@ -72,10 +71,10 @@ def _lines(facts: StoreInfo) -> list[tuple[str, str]]:
 
     about = {
         "up to date": "up to date",
-        "older": f"older than {SCHEMA_VERSION}: `assay store migrate --store {facts.path}` brings it up to date",
-        "newer": f"newer than {SCHEMA_VERSION}, which this assay knows: upgrade assay",
+        "older": f"older than {SCHEMA_VERSION}: `assay store migrate --store {facts.path}` updates it",
+        "newer": f"newer than {SCHEMA_VERSION}, the version that this assay supports: upgrade assay",
     }
-    unpriced = f", without {counted(facts.unpriced_calls, 'call')} of unknown price" if facts.unpriced_calls else ""
+    unpriced = f", plus {counted(facts.unpriced_calls, 'call')} of unknown price" if facts.unpriced_calls else ""
     lines = [
         ("store", str(facts.path)),
         ("size", f"{facts.size_bytes / 1e6:,.1f} MB"),
@@ -89,13 +88,13 @@ def _lines(facts: StoreInfo) -> list[tuple[str, str]]:
     return lines
 
 
-@command.command("migrate", short_help="Bring a store of an older assay up to date, after a backup.")
+@command.command("migrate", short_help="Back up a store of an older version and update its schema.")
 @store_option
 def migrate(*, store: str | None) -> None:
-    """Bring a store of an older assay up to date.
+    """Update the schema of a store that an older version of assay wrote.
 
-    First copies it to a file beside it, checks the copy and says where it is. A migration that fails or is killed
-    leaves the store as it was. Commands that write, such as `assay run`, do the same by themselves.
+    First backs the store up to a file next to it, verifies the copy and prints its path. A migration that fails or is
+    killed leaves the store unchanged. Commands that write, such as `assay run`, migrate automatically.
 
     \b
     Examples:

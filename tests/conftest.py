@@ -94,6 +94,30 @@ class Project:
         assert "Traceback" not in err, err
         return Outcome(process.returncode, out, err)
 
+    def peak_mb(self, *arguments: str) -> tuple[Outcome, int]:
+        """Run `assay ...` as a process of its own and measure the most memory that it had.
+
+        A small process starts it: Linux counts the memory of whoever starts a process as that of the process.
+        """
+        watch = (
+            "import resource, subprocess, sys; "
+            "code = subprocess.run([sys.executable, '-m', 'assay', *sys.argv[1:]]).returncode; "
+            "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024, file=sys.stderr); "
+            "sys.exit(code)"
+        )
+        command = [sys.executable, "-c", watch, *arguments]
+        watched = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        *lines, peak = watched.stderr.splitlines()
+        return Outcome(watched.returncode, watched.stdout, "\n".join(lines)), int(peak)
+
     @contextlib.contextmanager
     def _as_in_a_shell(self, *arguments: str, **extra: str):
         """The folder, variables and arguments of a command; what it leaves behind in the process is undone."""

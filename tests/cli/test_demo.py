@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,10 @@ def test_the_demo_runs_without_key_network_or_model_and_says_what_numbers_mean(c
     assert "Skipped the live model" in said.out
     assert "What to try next" in said.out
     assert all(len(line) <= 80 for line in said.out.splitlines())
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    shown = readme.split("```text\n")[1].split("```")[0].splitlines()
+    # the id of a run differs every time
+    assert {line for line in shown if not line.startswith("run ")} <= set(said.out.splitlines())
 
 
 def test_a_demo_that_is_kept_can_be_run_again_command_by_command(cli, project, no_model, monkeypatch):

@@ -52,6 +52,16 @@ def test_the_help_of_every_command_teaches(cli, name):
             assert parameter.opts[0] in said.out
 
 
+@pytest.mark.parametrize("name", list(every_command()))
+def test_the_help_says_whether_json_is_one_document_or_lines(cli, name):
+    said = " ".join(cli(*name.split(), "--help").out.split())
+    if " --json " not in said.partition("Options:")[2]:
+        return
+    lines = name in ("runs", "samples")
+    assert ("Print JSON Lines: one object per" in said) == lines
+    assert ("Print one JSON document" in said) != lines
+
+
 def test_every_module_of_the_room_that_has_a_command_is_listed():
     for name in COMMANDS:
         assert cli.get_command(click.Context(cli), name).name == name

@@ -82,31 +82,31 @@ def command(
         raise click.UsageError("--truth and --scale need --votes")
     if truth is not None and labels is not None:
         raise click.UsageError("give --truth or --labels, not both")
-    found = _of_table(votes, truth, labels) if votes is not None else _of_run(run, store, labels)
-    declared = found.declared if rubric is None else {**found.declared, **_declared(rubric)}
+    source = _of_table(votes, truth, labels) if votes is not None else _of_run(run, store, labels)
+    declared = source.declared if rubric is None else {**source.declared, **_declared(rubric)}
     kind: ScaleKind | None = "nominal" if votes is not None and scale is None else scale
-    made, undeclared = _on_scales(found.ballots, declared, kind)
-    notes = list(found.notes)
+    scaled, undeclared = _on_scales(source.ballots, declared, kind)
+    notes = list(source.notes)
     if undeclared and votes is None:
         notes.append(f"the scale of {', '.join(undeclared)} is taken from the votes; --rubric FILE declares it")
-    notes += _lacking(made, "--truth JUDGE" if votes is not None else "`ground_truth` in the task's scorer")
-    with _progress(len(made)) as on_criterion:
+    notes += _lacking(scaled, "--truth JUDGE" if votes is not None else "`ground_truth` in the task's scorer")
+    with _progress(len(scaled)) as on_criterion:
         result = agreement(
-            made,
-            scores=found.scores,
-            totals=found.totals,
+            scaled,
+            scores=source.scores,
+            totals=source.totals,
             notes=notes,
             measure=Intervals(seed, of_pairs=pair_intervals),
             on_criterion=on_criterion,
         )
     if as_json:
-        print_json({**({} if found.run is None else {"run": found.run}), **result.to_dict()})
+        print_json({**({} if source.run is None else {"run": source.run}), **result.to_dict()})
         return
     from assay.report.agreement import agreement_table
 
     terminal = console()
-    if found.run is not None:
-        terminal.print(f"run {found.run}\n")
+    if source.run is not None:
+        terminal.print(f"run {source.run}\n")
     terminal.print(agreement_table(result))
 
 
@@ -129,7 +129,7 @@ def _progress(criteria: int) -> Iterator[Callable[[str], None]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _VoteSource:
     """Votes with their run, their declared scales and the total scores."""
 
     ballots: list[Ballot]
@@ -140,14 +140,14 @@ class _Found:
     notes: Sequence[str] = ()
 
 
-def _of_table(path: Path, truth: str | None, labels: Path | None) -> _Found:
+def _of_table(path: Path, truth: str | None, labels: Path | None) -> _VoteSource:
     from assay.analysis.votes import add_labels, ballots_from_table
 
     ballots = ballots_from_table(path, truth)
-    return _Found(ballots=ballots, notes=[] if labels is None else add_labels(ballots, labels))
+    return _VoteSource(ballots=ballots, notes=[] if labels is None else add_labels(ballots, labels))
 
 
-def _of_run(run: str | None, location: str | None, labels: Path | None) -> _Found:
+def _of_run(run: str | None, location: str | None, labels: Path | None) -> _VoteSource:
     from assay.analysis.calibrate import refuse_other_answers
     from assay.analysis.run_votes import latest_judged, votes_of_run
     from assay.analysis.votes import add_labels
@@ -164,14 +164,14 @@ def _of_run(run: str | None, location: str | None, labels: Path | None) -> _Foun
         refuse_other_answers(store, record, labels)
     # these scores refer to the task's own ground truth, not to the labels in the file
     scores = voted.scores if labels is None else {}
-    return _Found(
+    return _VoteSource(
         ballots=voted.ballots, run=record.id, declared=voted.scales, scores=scores, totals=voted.totals, notes=notes
     )
 
 
 def _lacking(votes: Sequence[Votes], other: str) -> list[str]:
     """Explain what is missing if nothing can be compared."""
-    if any((each.truth >= 0).any() for each in votes) or any(len(each.judges) > 1 for each in votes):
+    if any((scaled.truth >= 0).any() for scaled in votes) or any(len(scaled.judges) > 1 for scaled in votes):
         return []
     return [f"there is only one judge and no ground truth, so nothing can be compared: give --labels FILE, or {other}"]
 
@@ -188,11 +188,11 @@ def _on_scales(
     """Return the votes as codes, and the criteria whose scale is not declared."""
     from assay.analysis.votes import scale_from_votes
 
-    made, undeclared = [], []
+    scaled, undeclared = [], []
     for ballot in ballots:
         scale = declared.get(ballot.name)
         if scale is None:
             scale = scale_from_votes(ballot, kind)
             undeclared += [] if ballot.binary else [ballot.name]
-        made.append(ballot.votes(scale))
-    return made, undeclared
+        scaled.append(ballot.votes(scale))
+    return scaled, undeclared

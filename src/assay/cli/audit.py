@@ -104,17 +104,17 @@ def command(target: Path, *, judges: tuple[str, ...], as_json: bool, quiet: bool
 
     only_plan, yes = given.pop("only_plan"), given.pop("yes")
     places = {name: given.pop(name) for name in ("submissions", "column", "prompt", "scorer", "run", "limit")}
-    found = find_target(target, Wanted(store=given["store"], planned=only_plan, **places))
+    audited = find_target(target, Wanted(store=given["store"], planned=only_plan, **places))
     probes = given.pop("probes") or PROBES
     audit: Audit | JudgeAudit
-    if isinstance(found, JudgeTarget):
-        audit = JudgeAudit(found, panel_of(judges), AuditOptions(probes=probes, planned=only_plan, **given))
+    if isinstance(audited, JudgeTarget):
+        audit = JudgeAudit(audited, panel_of(judges), AuditOptions(probes=probes, planned=only_plan, **given))
     else:
-        panel = panel_of(judges) if judges else found.judges
+        panel = panel_of(judges) if judges else audited.judges
         if not panel:
             raise click.UsageError("name a judge with --judge, for example --judge openai/gpt-5-mini")
-        options = AuditOptions(probes=probes, scorer=found.scorer, planned=only_plan, **given)
-        audit = Audit(found.name, found.dataset, panel, options)
+        options = AuditOptions(probes=probes, scorer=audited.scorer, planned=only_plan, **given)
+        audit = Audit(audited.name, audited.dataset, panel, options)
     plan = audit.plan()
     if only_plan:
         _print_plan(plan, as_json=as_json)

@@ -198,8 +198,8 @@ def panel_of(written: tuple[str, ...]) -> list[JudgeSpec]:
         model, _, last = text.rpartition(":")
         weight = _weight(last) if model else None
         name = text if weight is None else model
-        known = [spec.judge_id for spec in specs]
-        again = sum(each == name or each.startswith(f"{name}#") for each in known)
+        judge_ids = [spec.judge_id for spec in specs]
+        again = sum(judge_id == name or judge_id.startswith(f"{name}#") for judge_id in judge_ids)
         judge_id = f"{name}#{again + 1}" if again else name
         specs.append(JudgeSpec(LLMConfig(name, temperature=0.0), judge_id, 1.0 if weight is None else weight))
     return specs

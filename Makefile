@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 MODEL := .venv/.local-model
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help setup demo test check format coverage-study bench constraints clean fuzz
+.PHONY: help setup demo test test-all coverage check format coverage-study bench constraints clean fuzz
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -31,7 +31,13 @@ $(MODEL): $(STAMP)
 demo: $(MODEL)  ## See a real evaluation, no key needed
 	@$(BIN)/assay demo
 
-test: $(MODEL)  ## Run every test but the long studies, with branch coverage
+test: $(STAMP)  ## Run every test but the long studies and those of the local model
+	@$(BIN)/python -m pytest -n auto -q -m "not slow"
+
+test-all: $(MODEL)  ## The same with the tests of the local model
+	@$(BIN)/python -m pytest -n auto -q -m "not slow"
+
+coverage: $(MODEL)  ## The same with branch coverage, which takes about twice as long
 	@rm -f .coverage .coverage.*
 	@$(BIN)/python -m pytest -n auto -q -m "not slow" --cov --cov-report=term --cov-fail-under=90
 

@@ -17,6 +17,7 @@ from assay.text import shortened
 RUN_AND_DATE = 12 + 16 + 5 * 2
 """The columns that are never shortened, and the blanks between all six."""
 LONGEST_NAME = 16
+"""Characters of a run's name on a terminal."""
 
 
 def run_row(record: RunRecord) -> dict[str, Any]:
@@ -52,7 +53,8 @@ def runs_table(records: Sequence[RunRecord], width: int) -> RenderableType:
     counts = [_samples(record) for record in records]
     ended = [(state(record), "" if n is None else f"{n:,}") for record, n in zip(records, counts, strict=True)]
     names = [record.name or record.specification or "" for record in records]
-    named = min(max(map(len, names)), LONGEST_NAME)
+    # a wide output, such as a pipe, has room for whole names
+    named = min(max(map(len, names)), max(LONGEST_NAME, width // 6))
     widest = max(len(status) for status, _ in ended) + max(len("samples"), *(len(size) for _, size in ended))
     room = width - widest - RUN_AND_DATE - (max(named, len("name")) + 2 if named else 0)
     models = max(len("model"), *(len(record.model or "") for record in records))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import agreement, bootstrap, code, instructions, live, recorded, rubric, startup
+from bench import agreement, bootstrap, code, compare, instructions, live, recorded, rubric, startup
 
 PARTS = {
     "startup": startup.measure,
@@ -12,6 +12,7 @@ PARTS = {
     "live": live.measure,
     "rubric": rubric.measure,
     "bootstrap": bootstrap.measure,
+    "compare": compare.measure,
     "agreement": agreement.measure,
     "code": code.measure,
     "instructions": instructions.measure,
@@ -22,13 +23,14 @@ def main(names: list[str]) -> None:
     unknown = set(names) - set(PARTS)
     if unknown:
         sys.exit(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
-    print(f"{'measured':>10} {'budget':>8}  what")
+    print(f"{'measured':>10} {'budget':>8} {'goal':>8}  what")
     for name in names or PARTS:
         for line in PARTS[name]():
             budget = "" if line.budget is None else f"{line.budget:g} {line.unit}"
+            goal = "" if line.goal is None else f"{line.goal:g} {line.unit}"
             over = " OVER BUDGET" if line.budget is not None and line.ratio > line.budget else ""
             detail = f" ({line.detail})" if line.detail else ""
-            print(f"{line.ratio:>8.2f} {line.unit:<1} {budget:>8}  {line.what}{detail}{over}", flush=True)
+            print(f"{line.ratio:>8.2f} {line.unit:<1} {budget:>8} {goal:>8}  {line.what}{detail}{over}", flush=True)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 
 from bench.measure import Cost, Line, run
 
@@ -50,22 +51,27 @@ async def main(url, path, width):
 with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
     runner.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))
 """
-SMALL, LARGE, WIDTH = 2_000, 20_000, 100
+SMALL, LARGE, MANY, WIDTH, REPETITIONS = 2_000, 20_000, 60_000, 100, 3
 
 
 def measure() -> Iterator[Line]:
-    """CPU a call, wall time at 50 ms latency, and growth in time and memory."""
+    """CPU per call, wall time at 50 ms latency, and growth in time and memory."""
     with tempfile.TemporaryDirectory() as scratch, server("--body", "mcq") as url:
         folder = Path(scratch)
-        raw = {n: _raw(url, _project(folder, n)) for n in (SMALL, LARGE)}
-        ours = {n: _ours(url, _project(folder, n)) for n in (SMALL, LARGE)}
-        raw_ms = (raw[LARGE].cpu_s - raw[SMALL].cpu_s) / (LARGE - SMALL) * 1000
-        our_ms = (ours[LARGE].cpu_s - ours[SMALL].cpu_s) / (LARGE - SMALL) * 1000
+        raw_ms, our_ms, ours, raw = [], [], {}, {}
+        for repetition in range(REPETITIONS):
+            # in turns: what else the machine does then burdens both sides alike
+            part = folder / str(repetition)
+            raw = {n: _raw(url, _project(part, n)) for n in (SMALL, LARGE)}
+            ours = {n: _ours(url, _project(part, n)) for n in (SMALL, LARGE)}
+            raw_ms.append((raw[LARGE].cpu_s - raw[SMALL].cpu_s) / (LARGE - SMALL) * 1000)
+            our_ms.append((ours[LARGE].cpu_s - ours[SMALL].cpu_s) / (LARGE - SMALL) * 1000)
         yield Line(
-            what="CPU a model call, whole assay run / raw aiohttp loop (slope from 2,000 to 20,000 samples)",
-            ratio=our_ms / raw_ms,
-            budget=2.5,
-            detail=f"{our_ms:.3f} ms / {raw_ms:.3f} ms",
+            what="CPU per model call, whole assay run / raw aiohttp loop (slope from 2,000 to 20,000 samples, medians)",
+            ratio=median(our_ms) / median(raw_ms),
+            budget=2,
+            goal=1.5,
+            detail=f"{median(our_ms):.3f} ms / {median(raw_ms):.3f} ms",
         )
         yield Line(
             what="20,000 / 2,000 samples: time",
@@ -73,11 +79,13 @@ def measure() -> Iterator[Line]:
             budget=10.5,
             detail=f"{ours[LARGE].wall_s:.1f} s / {ours[SMALL].wall_s:.1f} s",
         )
+        many = _ours(url, _project(folder, MANY))
         yield Line(
-            what="20,000 / 2,000 samples: peak memory",
-            ratio=ours[LARGE].peak_mb / ours[SMALL].peak_mb,
-            budget=1.2,
-            detail=f"{ours[LARGE].peak_mb:.0f} MB / {ours[SMALL].peak_mb:.0f} MB",
+            what="60,000 / 2,000 samples: peak memory",
+            ratio=many.peak_mb / ours[SMALL].peak_mb,
+            budget=1.1,
+            goal=1.0,
+            detail=f"{many.peak_mb:.0f} MB / {ours[SMALL].peak_mb:.0f} MB",
         )
         ceiling = LARGE / raw[LARGE].wall_s
         yield Line(
@@ -95,7 +103,8 @@ def _latency() -> Iterator[Line]:
         yield Line(
             what="wall time, first request to last commit, 50 ms latency, 100 in flight / ideal",
             ratio=window_s / ideal_s,
-            budget=1.3,
+            budget=1.2,
+            goal=1.05,
             detail=f"{window_s:.2f} s / {ideal_s:.2f} s",
         )
 

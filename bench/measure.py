@@ -22,13 +22,14 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One row of the report: a ratio beside its budget, and the two figures it is made of."""
+    """One row of the report: a ratio beside its budget and goal, and the two figures it is made of."""
 
     what: str
     ratio: float
     budget: float | None
     detail: str
     unit: str = "x"
+    goal: float | None = None
 
 
 def run(*arguments: str, folder: Path | None = None, **environment: str) -> Cost:

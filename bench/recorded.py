@@ -29,22 +29,24 @@ print((time.process_time() - started) / len(lines))
 
 
 def measure(large: int = 1_000_000) -> Iterator[Line]:
-    """CPU a sample, memory as samples grow, and the time to find that there is nothing to do."""
+    """CPU per sample, memory as samples grow, and the time to find that there is nothing to do."""
     with tempfile.TemporaryDirectory() as scratch:
         small_run, _ = _recorded(Path(scratch) / "small", large // 10)
         large_run, data = _recorded(Path(scratch) / "large", large)
         loads_s = min(float(run("-c", LOADS, str(data)).output) for _ in range(3))
         per_sample = (large_run.cpu_s - small_run.cpu_s) / (large - large // 10)
         yield Line(
-            what=f"{large:,} recorded answers, string_equals, stored: CPU a sample / orjson.loads of its line",
+            what=f"{large:,} recorded answers, string_equals, stored: CPU per sample / orjson.loads of its line",
             ratio=per_sample / loads_s,
-            budget=30,
+            budget=18,
+            goal=12,
             detail=f"{per_sample * 1e6:.2f} µs / {loads_s * 1e6:.2f} µs",
         )
         yield Line(
             what=f"peak memory of {large:,} / {large // 10:,} recorded answers",
             ratio=large_run.peak_mb / small_run.peak_mb,
-            budget=1.2,
+            budget=1.1,
+            goal=1.0,
             detail=f"{large_run.peak_mb:.0f} MB / {small_run.peak_mb:.0f} MB",
         )
         again = best(3, "-m", "assay", "run", "task.yaml", "-q", folder=Path(scratch) / "small")
@@ -66,5 +68,7 @@ def _recorded(folder: Path, n: int) -> tuple[Cost, Path]:
         for i in range(n):
             answer, output = "yes" if i % 3 else "no", "yes" if i % 5 else "no"
             question = f"Is statement number {i} of this long list of statements true?"
-            out.write(f'{{"question": "{question}", "answer": "{answer}", "output": "{output}"}}\n')
+            out.write(
+                f'{{"sample_id": "q-{i}", "question": "{question}", "answer": "{answer}", "output": "{output}"}}\n'
+            )
     return run("-m", "assay", "run", "task.yaml", "-q", folder=folder), data

@@ -294,7 +294,8 @@ class Sampling:
 CallPurpose = Literal["answer", "judge", "generate"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# not frozen: made once or more per model call, where the check on every field is felt
+@dataclass(slots=True, kw_only=True)
 class Request:
     """One question to a model: the whole conversation so far, and all that decides the reply.
 
@@ -313,7 +314,8 @@ class Request:
     sample: Mapping[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# not frozen: made once or more per model call, where the check on every field is felt
+@dataclass(slots=True, kw_only=True)
 class Reply:
     """What a model said. `items` holds the reply as it joins the conversation.
 
@@ -337,8 +339,9 @@ class Reply:
     @property
     def has_content(self) -> bool:
         """Whether it says anything: a text, a refusal or a function call."""
-        calls_function = any(item.get("type") == "function_call" for item in self.items)
-        return self.text is not None or self.refusal is not None or calls_function
+        if self.text is not None or self.refusal is not None:
+            return True
+        return any(item.get("type") == "function_call" for item in self.items)
 
 
 class Ask(Protocol):
@@ -347,7 +350,8 @@ class Ask(Protocol):
     async def __call__(self, request: Request, model: str | None = None) -> Reply: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# not frozen: made once or more per model call, where the check on every field is felt
+@dataclass(slots=True, kw_only=True)
 class Solution:
     """A model's answer to a sample, and the conversation that led to it."""
 
@@ -368,7 +372,8 @@ class Fanned:
     trace: Trace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# not frozen: made once or more per model call, where the check on every field is felt
+@dataclass(slots=True, kw_only=True)
 class PaidCall:
     """A reply that was paid for, with all that is kept of it; `cost_usd` is None when the price is unknown."""
 
@@ -390,7 +395,8 @@ class CallMemory(Protocol):
         """Keep a reply; it is durable a moment later."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# not frozen: made once or more per model call, where the check on every field is felt
+@dataclass(slots=True, kw_only=True)
 class Rows:
     """A batch of samples in columns, all of the same length: what scorers work on.
 
@@ -418,7 +424,8 @@ class Rows:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# not frozen: made once or more per model call, where the check on every field is felt
+@dataclass(slots=True, kw_only=True)
 class Column:
     """One value per row; rows that failed hold a filler and stand in `failures` by their place in the batch."""
 

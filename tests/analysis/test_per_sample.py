@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from assay.analysis.means import SampleMean, answer_columns, sample_means
+from assay.analysis.means import SampleMean, answer_columns, sample_means, sample_measures
 from assay.analysis.per_sample import RunSeries, Series, series_of
 from assay.api.run import run_file
 from assay.builtin import registry
@@ -125,3 +125,49 @@ def test_the_trials_of_a_sample_are_one_number(live):
     assert aggregate([{"is_correct": 1.0}] * 2, Trials(num_trials=2)) == {"is_correct": 1.0}
     mean = outcome.json["scorers"][0]["metrics"][0]["values"]["accuracy"]["value"]
     assert sum(series.values.values()) / 6 == pytest.approx(mean)
+
+
+MIXED = """
+key: mixed
+display_name: Mixed
+definition:
+  dataset: {source: {type: local, file_path: mixed.jsonl}}
+  scorers:
+    - type: string_equals
+      ground_truth: "{{ sample.answer }}"
+      value: "{{ sample.said }}"
+      metrics:
+        - {type: mean, field: is_correct, name: Accuracy, group_by: "{{ sample.subject }}"}
+        - {type: mean, field: is_correct, name: By passage, cluster_by: "{{ sample.passage }}"}
+        - {type: binary-classification, field_gt: answer_gt, field_pred: answer_pred,
+           positive_answer: a, negative_answer: b}
+  actions:
+    - {key: art, action: exclude_from_metrics, filter: "{{ sample.subject == 'art' }}"}
+"""
+
+
+def test_reading_by_columns_gives_what_reading_sample_by_sample_gives(project, monkeypatch):
+    monkeypatch.chdir(project.folder)
+    path = project.write("task.yaml", MIXED)
+    rows = [
+        {"sample_id": f"s{i}", "answer": "ab"[i % 2], "subject": ("law", "art", "logic")[i % 3], "passage": i // 4}
+        | ({} if i % 5 == 4 else {"said": ("a", "b", "neither")[i % 3]})
+        for i in range(40)
+    ]
+    project.write("mixed.jsonl", rows)
+    report, _ = run_file(path, Options())
+    store = open_store(str(project.folder / ".assay" / "assay.db"))
+    try:
+        record = find(store, report.run)
+        measures = sample_measures(store, record, registry())
+        fast = series_of(store, record, measures, ignored={"said"})
+        # digests of single columns are only to be had sample by sample
+        slow = series_of(store, record, measures, ignored={"said"}, columns=True)
+    finally:
+        store.close()
+    assert fast.series == slow.series
+    assert (fast.contents, fast.names, fast.sources) == (slow.contents, slow.names, slow.sources)
+    accuracy = fast.series["string_equals/mean/Accuracy"]
+    assert accuracy.values
+    assert accuracy.lost
+    assert len(accuracy.values) + len(accuracy.failed) == 40

@@ -11,7 +11,7 @@ import pytest
 from assay.datasets.csv_table import read_csv
 from assay.errors import SpecError
 from assay.interop.export import harmless
-from assay.models.transport import Endpoint
+from assay.models.endpoint import Endpoint
 from assay.results.rules import parse_rule
 from assay.scorers import schema as schema_module
 

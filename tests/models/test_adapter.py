@@ -9,7 +9,7 @@ from assay.errors import SpecError
 from assay.models.adapter import BUILT_IN, Adapter, Identity, adapter_named
 from assay.models.client import CallError
 from assay.models.dialect import EndpointQuirks
-from assay.models.transport import Answer
+from assay.models.endpoint import Answer
 from assay.types import Request, Sampling, Usage
 
 PLAIN = EndpointQuirks()

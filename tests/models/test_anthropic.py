@@ -5,7 +5,7 @@ import pytest
 from assay.models.anthropic import read_reply, request_body
 from assay.models.client import CallError
 from assay.models.dialect import EndpointQuirks
-from assay.models.transport import Answer
+from assay.models.endpoint import Answer
 from assay.types import Request, Sampling, Usage
 
 MODEL = "anthropic/claude-haiku-4-5"

@@ -5,7 +5,7 @@ import pytest
 from assay.models.chat import chat_messages, read_reply, request_body
 from assay.models.client import CallError
 from assay.models.dialect import EndpointQuirks
-from assay.models.transport import Answer
+from assay.models.endpoint import Answer
 from assay.types import Request, Sampling, Usage
 
 MODEL = "openai/gpt-4.1-nano"

@@ -4,7 +4,7 @@ import pytest
 
 from assay.models.client import CallError
 from assay.models.dialect import EndpointQuirks, billed, error_message, parameters, read_json
-from assay.models.transport import Answer
+from assay.models.endpoint import Answer
 from assay.types import Sampling, Usage
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from assay.models.client import CallError
 from assay.models.dialect import EndpointQuirks
+from assay.models.endpoint import Answer
 from assay.models.responses import read_reply, request_body
-from assay.models.transport import Answer
 from assay.types import Request, Sampling
 
 PLAIN = EndpointQuirks()

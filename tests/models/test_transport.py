@@ -7,7 +7,8 @@ import ssl
 import pytest
 
 from assay.models.client import CallError
-from assay.models.transport import Endpoint, Timeouts, Transport, environment_proxy, retry_after
+from assay.models.endpoint import Endpoint, Timeouts, retry_after
+from assay.models.transport import Transport, environment_proxy
 
 CHAT = "/chat/completions"
 
@@ -211,7 +212,7 @@ def test_plain_http_behind_an_https_address_is_told():
 
 
 def test_a_redirect_is_told_instead_of_followed(loopback):
-    from assay.models.transport import Answer, status_error
+    from assay.models.endpoint import Answer, status_error
 
     answer = Answer(status=301, body=b"", headers={"Location": "https://new/v1?key=abc"}, latency_s=0)
     error = status_error(answer, "")

@@ -20,15 +20,18 @@ from assay.spec.task import Trials
 from assay.stats.clusters import IntArray
 from assay.store import runs
 from assay.store.decoder import Sample, read_samples
+from assay.store.row_address import bounds, unpack
 from assay.store.runs import RunRecord
+from assay.store.sample_rows import outcome_pages
 from assay.store.store import Store
-from assay.store.votes import VOTES
+from assay.store.votes import VOTES, has_votes
 from assay.summary.actions import excluded
 from assay.summary.trials import aggregate
 from assay.templates import texts
 from assay.types import Rows, Score
 
 PAGE = 5_000
+EXCLUDED = "an action of the task excludes it"
 
 
 @dataclass(slots=True)
@@ -80,8 +83,10 @@ class RunSeries:
         """Rows of one source sample together, and what `cluster_by` joins; None when each stands for itself."""
         if not ids:
             return None
-        joined = _codes(self.sources.get(sample_id, sample_id) for sample_id in ids)
         labels = self.series[address].clusters
+        if not self.sources and not labels:
+            return None
+        joined = _codes(self.sources.get(sample_id, sample_id) for sample_id in ids)
         if labels:
             code_of = {label: code for code, label in enumerate(dict.fromkeys(labels.values()))}
             codes = np.array(
@@ -133,10 +138,88 @@ def series_of(
         columns=columns,
     )
     run = RunSeries(record=record, series={address: Series(m) for address, m in measures.items()})
+    with store.connect() as connection:
+        voted = has_votes(connection, *bounds(record.rows_of))
+    if options.trials is None and not options.fanned and not columns and not voted:
+        _read_outcomes(store, run, options)
+        return run
     samples = _samples(read_samples(store, record), fanned=options.fanned)
     while page := list(islice(samples, PAGE)):
         _read_page(run, page, options)
     return run
+
+
+def _read_outcomes(store: Store, run: RunSeries, options: _Reading) -> None:
+    """Read a run with one row per sample and no votes: straight from its columns, without an object per row."""
+    keys = run.record.spec.scorer_keys
+    parts = [
+        _Part(series, keys.index(series.measure.scorer) + 1)
+        for series in run.series.values()
+        if series.measure.scorer in keys
+    ]
+    names: Any = None
+    for page in outcome_pages(store, run.record.rows_of):
+        inputs = [orjson.loads(text) for text in page.inputs]
+        for key, sample_id, sample in zip(page.keys, page.ids, inputs, strict=True):
+            run.contents[sample_id] = _digest(sample, options.ignored)
+            # samples of one dataset have the same columns: a set is updated only where they change
+            if sample.keys() != names:
+                names = sample.keys()
+                run.names.update(names)
+            if options.families:
+                run.sources[sample_id] = str(sample.get("source_id", sample_id))
+            excluded_by_action = bool(options.without) and unpack(key)[1] in options.without
+            scores, failures = page.scores.get(key, _NOTHING), page.failures.get(key, _NOTHING)
+            for part in parts:
+                if excluded_by_action:
+                    part.series.failed[sample_id] = EXCLUDED
+                else:
+                    part.read(sample_id, scores, failures)
+        rows = Rows(positions=range(len(page.ids)), ids=page.ids, samples=inputs)
+        for series in run.series.values():
+            _label(series, rows)
+
+
+_NOTHING: Mapping[int, Any] = {}
+MEMO_SIZE = 10_000
+
+
+class _Part:
+    """One measure of a run while its rows are read; scores that look alike are read once and remembered."""
+
+    def __init__(self, series: Series, slot: int) -> None:
+        self.series = series
+        self._slot = slot
+        self._memo: dict[tuple[str, str | None], Any] = {}
+
+    def read(self, sample_id: str, scores: Mapping[int, Any], failures: Mapping[int, Any]) -> None:
+        series = self.series
+        texts = scores.get(self._slot)
+        if texts is None:
+            failure = failures.get(0) or failures.get(self._slot)
+            if failure is not None:
+                series.lost.add(sample_id)
+            series.failed[sample_id] = "it was not scored" if failure is None else failure.detail
+            return
+        try:
+            number = self._memo[texts]
+        except KeyError:
+            values, metadata = texts
+            fields = orjson.loads(values)
+            if metadata is not None:
+                fields = {**orjson.loads(metadata), **fields}
+            number = series.measure.read(fields)
+            if len(self._memo) >= MEMO_SIZE:
+                self._memo.clear()
+            self._memo[texts] = number
+        if number is None:
+            series.failed[sample_id] = _no_number(series)
+        else:
+            series.values[sample_id] = number
+
+
+def _no_number(series: Series) -> str:
+    return f"it has no number in {' and '.join(series.measure.fields)}"
 
 
 def source_of(sample: Sample) -> str:
@@ -173,14 +256,14 @@ def _read_page(run: RunSeries, page: _Page, options: _Reading) -> None:
             if counted:
                 _read(series, sample_id, counted, options)
             else:
-                series.failed[sample_id] = "an action of the task excludes it"
+                series.failed[sample_id] = EXCLUDED
     rows = Rows(positions=range(len(page)), ids=[sample_id for sample_id, _ in page], samples=inputs)
     for series in run.series.values():
         _label(series, rows)
 
 
 def _digest(sample: Mapping[str, Any], ignored: Collection[str]) -> bytes:
-    columns = {name: value for name, value in sample.items() if name not in ignored}
+    columns = {name: value for name, value in sample.items() if name not in ignored} if ignored else sample
     text = orjson.dumps(columns, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
     return hashlib.blake2b(text, digest_size=16).digest()
 
@@ -202,7 +285,7 @@ def _read(series: Series, sample_id: str, group: Sequence[Sample], options: _Rea
         fields = aggregate([score.values for score in scores], options.trials)
     number = series.measure.read(fields)
     if number is None:
-        series.failed[sample_id] = f"it has no number in {' and '.join(series.measure.fields)}"
+        series.failed[sample_id] = _no_number(series)
     else:
         series.values[sample_id] = number
 

@@ -15,12 +15,12 @@ from assay.grading.config import LLMConfig
 from assay.judging.json_extraction import Unreadable
 from assay.models.client import CallError, ModelRejected
 from assay.models.connect import Connection, connect
+from assay.models.endpoint import USUAL_TIMEOUTS, Timeouts
 from assay.models.extra_params import Extras
 from assay.models.http_models import connect_provider
 from assay.models.limit import Limits
 from assay.models.presets import keyless, preset_named
 from assay.models.retry import RetryPolicy
-from assay.models.transport import USUAL_TIMEOUTS, Timeouts
 from assay.runner.models import Models
 from assay.spec.environment import Environment, environment_of
 from assay.spec.project import project_folder

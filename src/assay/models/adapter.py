@@ -15,8 +15,8 @@ from assay.models.anthropic import Anthropic
 from assay.models.chat import Chat, reply_of, request_body
 from assay.models.client import CallError
 from assay.models.dialect import Dialect, EndpointQuirks, billed, error_message, malformed, parameters, read_json
+from assay.models.endpoint import Answer, status_error
 from assay.models.responses import Responses, output_items, text_of_items
-from assay.models.transport import Answer, status_error
 from assay.spec.definitions import NOTHING, Definitions
 from assay.spec.model import AdapterFile, find_adapter
 from assay.spec.nearest import nearest

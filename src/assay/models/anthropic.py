@@ -18,7 +18,7 @@ from assay.models.dialect import (
     read_json,
     unusable,
 )
-from assay.models.transport import Answer, status_error
+from assay.models.endpoint import Answer, status_error
 from assay.types import Item, Reply, Request, Usage, content_text
 
 NEVER_TAKEN = frozenset({"seed"})

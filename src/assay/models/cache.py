@@ -44,7 +44,9 @@ class Remembered:
         shared: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._running[key] = shared
         try:
-            reply = replace(await self._client.ask(request), key=key)
+            reply = await self._client.ask(request)
+            # in place: every client builds a new reply per call, and a copy costs more than the key
+            reply.key = key
         except asyncio.CancelledError:
             shared.cancel()
             raise

@@ -13,9 +13,9 @@ from assay.errors import SpecError
 from assay.models.adapter import Identity
 from assay.models.client import CallError
 from assay.models.dialect import Dialect, EndpointQuirks, malformed
+from assay.models.endpoint import Answer
 from assay.models.redact import redacted
 from assay.models.retry import RetryPolicy
-from assay.models.transport import Answer
 from assay.models.wire import read_answer
 from assay.sandbox.linux import CodeLimits
 from assay.sandbox.pool import Sandbox

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import orjson
 
 from assay.models.client import CallError
-from assay.models.transport import Answer
+from assay.models.endpoint import Answer
 from assay.types import Failure, Reply, Request, Sampling, Usage
 
 MOST_MESSAGE = 10_000
@@ -105,19 +105,23 @@ def billed(usage: Any, prompt: Sequence[str], completion: Sequence[str]) -> Usag
     >>> billed({"prompt_tokens": -7}, ["prompt_tokens"], ["completion_tokens"]) is None
     True
     """
-    if not isinstance(usage, Mapping):
+    if type(usage) is not dict and not isinstance(usage, Mapping):
         return None
-    counts = [_tokens(usage, names) for names in (prompt, completion)]
-    if counts[0] is None or counts[1] is None:
+    prompt_tokens = _tokens(usage, prompt)
+    completion_tokens = _tokens(usage, completion)
+    if prompt_tokens is None or completion_tokens is None:
         return None
-    return Usage(prompt_tokens=counts[0], completion_tokens=counts[1])
+    return Usage(prompt_tokens=prompt_tokens, completion_tokens=completion_tokens)
 
 
 def _tokens(usage: Mapping[str, Any], names: Sequence[str]) -> int | None:
-    value = next((usage[name] for name in names if usage.get(name) is not None), None)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_TOKENS:
-        return None
-    return int(value)
+    value: Any = None
+    for name in names:
+        value = usage.get(name)
+        if value is not None:
+            break
+    # the exact type: True is an int too, and no count
+    return int(value) if type(value) in (int, float) and 0 <= value <= MOST_TOKENS else None
 
 
 def safe(reply: Reply) -> Reply:
@@ -126,16 +130,23 @@ def safe(reply: Reply) -> Reply:
     Replies are written by strangers: a mapping where text belongs, or a list that is nested a thousand times, is a
     failure of this sample and must not end the run.
     """
-    for name in ("text", "refusal", "finish_reason", "reasoning"):
-        value = getattr(reply, name)
+    texts: tuple[Any, ...] = (reply.text, reply.refusal, reply.finish_reason, reply.reasoning)
+    for name, value in zip(_TEXTS, texts, strict=True):
         if value is not None and not isinstance(value, str):
-            raise unusable(f"{name.replace('_', ' ')} is {type(value).__name__} instead of text")
+            raise unusable(f"{name} is {type(value).__name__} instead of text")
+    flat = reply.logprobs is None
     for item in reply.items:
-        if not isinstance(item, Mapping):
+        if type(item) is not dict and not isinstance(item, Mapping):
             raise unusable("an item of the reply is not an object")
-    if _depth((reply.items, reply.logprobs)) > MOST_DEPTH:
+        # nearly every reply is flat: a look at the types spares the walk
+        flat = flat and _FLAT.issuperset(map(type, item.values()))
+    if not flat and _depth((reply.items, reply.logprobs)) > MOST_DEPTH:
         raise unusable(f"the reply is nested more than {MOST_DEPTH} deep")
     return reply
+
+
+_TEXTS = ("text", "refusal", "finish reason", "reasoning")
+_FLAT = frozenset({str, int, float, bool, type(None)})
 
 
 def _depth(value: Any) -> int:

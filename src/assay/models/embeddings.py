@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from assay.models.dialect import EndpointQuirks, billed, error_message, malformed, read_json
-from assay.models.transport import Answer, status_error
+from assay.models.endpoint import Answer, status_error
 from assay.types import Reply, Request, Usage, content_text
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from assay.models.dialect import Dialect, EndpointQuirks
+from assay.models.endpoint import Answer
 from assay.models.redact import names_a_secret
-from assay.models.transport import Answer
 from assay.types import Reply, Request
 
 

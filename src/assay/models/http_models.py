@@ -15,6 +15,7 @@ from assay.models.chat import Chat
 from assay.models.connection import Connection
 from assay.models.dialect import Dialect, EndpointQuirks
 from assay.models.embeddings import Embeddings
+from assay.models.endpoint import USUAL_TIMEOUTS, Endpoint, Timeouts
 from assay.models.extra_params import NO_EXTRAS, Extras
 from assay.models.limit import NO_LIMITS, Limits
 from assay.models.presets import ANTHROPIC_HEADERS, address, api_key, headers, preset_named, provider_at
@@ -23,8 +24,7 @@ from assay.models.redact import names_a_secret, public_url, url_secrets
 from assay.models.responses import Responses
 from assay.models.scripted import Line, Scripted
 from assay.models.tls import tls_context
-from assay.models.transport import USUAL_TIMEOUTS, Endpoint, Timeouts, Transport
-from assay.models.wire import WireClient
+from assay.models.wire import WireClient, transport_to
 from assay.spec.definitions import NOTHING, Definitions
 from assay.spec.environment import variable_of
 from assay.spec.model import CustomConnection, CustomInference, LoadedModel, ModelFile, ProviderConnection, problem_at
@@ -57,7 +57,7 @@ def connect_provider(
         timeouts=timeouts,
         tls=tls_context(url, None, environment),
     )
-    transport = Transport(endpoint)
+    transport = transport_to(endpoint)
     dialect: Dialect = Anthropic(model) if preset.dialect == "anthropic" else Chat(model)
     if embeds:
         dialect = Embeddings(model)
@@ -149,7 +149,7 @@ def _custom(
         tls=tls_context(url, config.tls_context, environment, folder=loaded.document.path.parent),
         most_bytes=file.max_reply_mb << 20,
     )
-    transport = Transport(endpoint)
+    transport = transport_to(endpoint)
     hidden = [value for name, value in config.custom_headers.items() if name not in loaded.plain_headers]
     plain_secrets = [value for name, value in loaded.plain_headers.items() if names_a_secret(name)]
     secrets = [*filter(None, (config.api_key,)), *hidden, *plain_secrets, *file.secrets.values(), *url_secrets(url)]

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import ssl
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
+from collections.abc import Callable, Iterator
 from typing import Literal
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -17,66 +14,13 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 from yarl import URL
 
-from assay.errors import SpecError
 from assay.models.client import CallError
-from assay.models.first_byte_timeout import FirstByteTimeout
+from assay.models.deadlines import Deadlines
+from assay.models.endpoint import Answer, Endpoint
 from assay.models.redact import public_url
-from assay.text import clean
 from assay.types import Failure
 
-MOST_BYTES = 64 << 20
-"""How large an answer may be, unpacked: a thousand times what models write."""
 UNPACKED_AT_ONCE = 1 << 20
-RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Timeouts:
-    """How long to wait for a connection, for the first byte, and for the whole answer."""
-
-    connect_s: float = 10.0
-    first_byte_s: float = 120.0
-    total_s: float = 600.0
-
-
-USUAL_TIMEOUTS = Timeouts()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What came back over the wire."""
-
-    status: int
-    body: bytes
-    headers: Mapping[str, str]
-    latency_s: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoint:
-    """Where to post: an address, its headers (with secrets), and how patient to be."""
-
-    url: str
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    timeouts: Timeouts = USUAL_TIMEOUTS
-    tls: ssl.SSLContext | None = None
-    most_bytes: int = MOST_BYTES
-
-    def __post_init__(self) -> None:
-        for name, value in self.headers.items():
-            # the value may be a key: it is never shown
-            if any(ord(character) < 32 or ord(character) == 127 for character in name + value.replace("\t", " ")):
-                raise SpecError(
-                    f'the header "{clean(name)}" holds a line break or another control character; '
-                    "check the key or the variable that it comes from"
-                )
-        if "@" in self.url.partition("://")[2].partition("/")[0] and any(
-            name.lower() == "authorization" for name in self.headers
-        ):
-            raise SpecError(
-                f"{public_url(self.url)} has a user name in its address, and a key or header sets Authorization too; "
-                "keep one of them"
-            )
 
 
 class Transport:
@@ -91,7 +35,7 @@ class Transport:
         self._session: aiohttp.ClientSession | None = None
         self._url: URL | None = None
         self._proxy: str | None = None
-        self._first_byte = FirstByteTimeout(endpoint.timeouts.first_byte_s)
+        self._deadlines = Deadlines(endpoint.timeouts.first_byte_s, endpoint.timeouts.total_s)
 
     def _open(self) -> aiohttp.ClientSession:
         timeouts = self._endpoint.timeouts
@@ -114,7 +58,8 @@ class Transport:
             auto_decompress=False,
             # no cookies: a reply must not depend on the calls before it
             cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=timeouts.total_s, sock_connect=timeouts.connect_s),
+            # no total here: it would be a timer per call, which `Deadlines` spares
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=timeouts.connect_s),
         )
 
     async def post(self, body: bytes) -> Answer:
@@ -123,21 +68,16 @@ class Transport:
         if session is None:
             session = self._session = self._open()
         assert self._url is not None
+        deadlines = self._deadlines
         started = time.monotonic()
-        ticket = self._first_byte.begin()
+        ticket = deadlines.begin(started)
         try:
             # a redirect is an error: following it could hand the key to another host
             async with session.post(self._url, data=body, proxy=self._proxy, allow_redirects=False) as response:
-                self._first_byte.end(ticket)
+                deadlines.note_first_byte(ticket)
                 content = await self._body(response)
-                return Answer(
-                    status=response.status,
-                    body=content,
-                    headers=response.headers,
-                    latency_s=time.monotonic() - started,
-                )
         except asyncio.CancelledError as error:
-            if self._first_byte.lost(ticket):
+            if deadlines.expired(ticket):
                 raise self._too_late(None, time.monotonic() - started) from error
             raise
         except TimeoutError as error:
@@ -145,7 +85,10 @@ class Transport:
         except (aiohttp.ClientError, OSError, asyncio.IncompleteReadError) as error:
             raise self._unreachable(error) from error
         finally:
-            self._first_byte.end(ticket)
+            deadlines.end(ticket)
+        return Answer(
+            status=response.status, body=content, headers=response.headers, latency_s=time.monotonic() - started
+        )
 
     async def _body(self, response: aiohttp.ClientResponse) -> bytes:
         """The whole body, unpacked; a CallError once it is larger than the endpoint may send."""
@@ -194,7 +137,7 @@ class Transport:
         return _passing("connection", f"the connection to {self._public_url} broke: {_cause(error)}")
 
     async def close(self) -> None:
-        self._first_byte.close()
+        self._deadlines.close()
         if self._session is not None:
             await self._session.close()
             self._session = None
@@ -242,37 +185,3 @@ def _lasting(detail: str) -> CallError:
 def _cause(error: BaseException) -> str:
     text = str(error) or type(error).__name__
     return text.splitlines()[0][:300]
-
-
-def status_error(answer: Answer, message: str) -> CallError:
-    """The error for an answer whose status is not 2xx."""
-    retryable = answer.status in RETRYABLE_STATUS or answer.status >= 500
-    if 300 <= answer.status < 400:
-        message = f"the address has moved to {public_url(answer.headers.get('Location', '?'))}"
-    detail = f"HTTP {answer.status}" + (f": {message}" if message else "")
-    return CallError(
-        Failure(stage="solve", kind="http", detail=detail, retryable=retryable),
-        status=answer.status,
-        retry_after_s=retry_after(answer.headers, now=time.time()),
-    )
-
-
-def retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
-    """The wait that the server asks for: seconds, milliseconds, or a date.
-
-    >>> retry_after({"Retry-After": "3"}, now=0.0)
-    3.0
-    """
-    lowered = {name.lower(): value for name, value in headers.items() if name.lower().startswith("retry-after")}
-    try:
-        if "retry-after-ms" in lowered:
-            return max(0.0, float(lowered["retry-after-ms"]) / 1000)
-        wait = lowered.get("retry-after")
-        if wait is None:
-            return None
-        try:
-            return max(0.0, float(wait))
-        except ValueError:
-            return max(0.0, parsedate_to_datetime(wait).timestamp() - now)
-    except (ValueError, TypeError):
-        return None

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import orjson
 
 from assay.models.client import CallError
 from assay.models.dialect import PARAMETERS, Dialect, EndpointQuirks, SchemaStep, error_message, safe, unusable
+from assay.models.endpoint import Answer, Endpoint
 from assay.models.limit import most_usage
 from assay.models.redact import redact, redacted
-from assay.models.transport import Answer, Transport
 from assay.types import Reply, Request
+
+if TYPE_CHECKING:
+    from assay.models.transport import Transport
 
 _NEXT_STEP: dict[SchemaStep, SchemaStep] = {"json_schema": "json_object", "json_object": "text"}
 _ABOUT_SCHEMA = re.compile(r"response[_ ]?format|json[_ ]?schema|json[_ ]?object|structured|output_config|text\.format")
@@ -23,6 +27,13 @@ _ABOUT_RANGE = re.compile(
 _SENT_AS = {"reasoning_effort": ("reasoning_effort", "effort", "reasoning"), "stop": ("stop", "stop_sequences")}
 _MOST_TRIES = len(PARAMETERS) + 4
 """Every parameter dropped, both steps of the ladder, one renaming, and the call that succeeds."""
+
+
+def transport_to(endpoint: Endpoint) -> Transport:
+    """A transport for an endpoint; only now is the HTTP library loaded."""
+    from assay.models.transport import Transport
+
+    return Transport(endpoint)
 
 
 class WireClient:

@@ -18,7 +18,8 @@ _NOBODY = Trace(())
 _SAMPLING = tuple(entry.name for entry in fields(Sampling))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# not frozen: one per model call
+@dataclass(slots=True, kw_only=True)
 class Cell:
     """One sample of one trial; `done` when an earlier process has finished it."""
 

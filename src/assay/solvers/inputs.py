@@ -12,7 +12,7 @@ from assay.solvers.asking import STAGE, InputMessage, message
 from assay.solvers.conversation import UnreadableError, as_trace
 from assay.solvers.tagged import type_among
 from assay.spec.fields import Settings, Template
-from assay.templates import texts, values
+from assay.templates import row_text, values
 from assay.types import Failure, Item, Request, Rows, Sampling
 
 
@@ -47,10 +47,10 @@ def request_of(builder: ChatInput | GenericInput, rows: Rows, sampling: Sampling
 def _messages(prompt: Sequence[InputMessage], rows: Rows) -> tuple[Item, ...] | Failure:
     messages: list[Item] = []
     for template in prompt:
-        column = texts(template.content, rows, stage=STAGE)
-        if column.failures:
-            return column.failures[0]
-        messages.append(message(template.role, column.values[0]))
+        text = row_text(template.content, rows, stage=STAGE)
+        if isinstance(text, Failure):
+            return text
+        messages.append(message(template.role, text))
     return tuple(messages)
 
 

@@ -40,6 +40,9 @@ class _Kept:
         self.dropped = 0
 
     def __iter__(self) -> Iterator[evidence.ScorePage]:
+        if not self._without:
+            yield from self._pages
+            return
         for page in self._pages:
             places = [i for i, position in enumerate(page.positions) if position not in self._without]
             self.dropped += len(page.positions) - len(places)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from assay.errors import TemplateFailure
 from assay.spec.placeholder import has_placeholder
 from assay.templates.columns import ColumnUse, check_syntax, columns_read, names_read
-from assay.templates.render import as_texts, lists, objects, render_text, render_value, texts, values
+from assay.templates.render import as_texts, lists, objects, render_text, render_value, row_text, texts, values
 from assay.templates.shape import is_constant
 from assay.templates.variables import row_variables
 
@@ -22,6 +22,7 @@ __all__ = [
     "objects",
     "render_text",
     "render_value",
+    "row_text",
     "row_variables",
     "texts",
     "values",

@@ -89,6 +89,26 @@ def texts(template: str, rows: Rows, *, stage: str = "score") -> Column:
     return as_texts(template, values(template, rows, stage=stage), stage=stage)
 
 
+def row_text(template: str, rows: Rows, *, stage: str = "score") -> str | Failure:
+    """The text of the template for the only row of a batch, without the columns that many rows need.
+
+    >>> row_text("{{ sample.n }}", Rows(positions=[0], ids=["0"], samples=[{"n": 1}]))
+    '1'
+    """
+    simple = shape(str(template))
+    if isinstance(simple, Constant):
+        return simple.text
+    if isinstance(simple, ColumnLookup):
+        value = rows.samples[0].get(simple.name)
+        if type(value) is str:
+            return value
+    column = texts(template, rows, stage=stage)
+    if column.failures:
+        return column.failures[0]
+    text: str = column.values[0]
+    return text
+
+
 def as_texts(template: str, column: Column, *, stage: str = "score") -> Column:
     """The values that a template gave as text.
 

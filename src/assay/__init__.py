@@ -15,6 +15,7 @@ from assay.version import __version__
 
 if TYPE_CHECKING:
     from assay.api.compare import compare
+    from assay.api.reports import write_report
     from assay.api.result import Result
     from assay.api.run import arun, check, run, run_evaluation
     from assay.errors import AssayError, Interrupted, Problem, RunError, SpecError
@@ -38,6 +39,7 @@ __all__ = [
     "run",
     "run_evaluation",
     "scorer",
+    "write_report",
 ]
 
 _HOMES = {
@@ -56,6 +58,7 @@ _HOMES = {
     "run": "api.run",
     "run_evaluation": "api.run",
     "scorer": "extend",
+    "write_report": "api.reports",
 }
 
 

@@ -23,6 +23,7 @@ SUBJECT = {
     "run": ("no-such.yaml",),
     "run_evaluation": ("no-such.yaml",),
     "scorer": (),
+    "write_report": ("a",),
 }
 RUNNING = ("run", "arun", "run_evaluation")
 WRONG = [
@@ -54,6 +55,10 @@ WRONG = [
     ("compare", {"lower_is_better": 3}, "text or a list of texts"),
     ("compare", {"ignored": [None]}, "text or a list of texts"),
     ("compare", {"all_pairs": "yes"}, "True or False"),
+    ("write_report", {"to": 3}, "a path"),
+    ("write_report", {"format": "pdf"}, "one of html, md, latex"),
+    ("write_report", {"figures": 3}, "a path"),
+    ("write_report", {"store": 3}, "text"),
     ("scorer", {"range": 3}, "two numbers"),
     ("scorer", {"fields": "abc"}, "a list of texts"),
     ("metric", {"per_sample": 1}, "True or False"),
@@ -67,6 +72,7 @@ MISSPELLED = {
     "run": ("max_costs", "max_cost"),
     "run_evaluation": ("max_failurs", "max_failures"),
     "scorer": ("feilds", "fields"),
+    "write_report": ("figure", "figures"),
 }
 
 

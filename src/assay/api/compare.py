@@ -10,13 +10,13 @@ from assay.api.stored import find, read_project_store
 from assay.results.comparison import Comparison
 from assay.spec import arguments
 
-_RUN = ("the name of a run or a result", lambda value: isinstance(value, str | Result))
+RUN_ARGUMENT = ("the name of a run or a result", lambda value: isinstance(value, str | Result))
 
 
 @arguments.arguments_checked(
     {
-        "baseline": _RUN,
-        "others": _RUN,
+        "baseline": RUN_ARGUMENT,
+        "others": RUN_ARGUMENT,
         "metric": arguments.TEXT_OR_TEXTS,
         "margin": arguments.NOT_NEGATIVE,
         "level": arguments.LEVEL,

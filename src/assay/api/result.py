@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assay.errors import SpecError
+from assay.results.display import render
 from assay.results.document import run_document, sample_document
 from assay.results.run import RunReport
 from assay.store.decoder import read_samples
@@ -62,6 +63,10 @@ class Result:
         numbers = [f"{address} {number(value.value)}" for address, value in self.metrics.items()]
         parts += numbers[:NUMBERS_SHOWN] + ["..."] * (len(numbers) > NUMBERS_SHOWN)
         return f"<assay run {report.run} of {report.task}: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        """The table of metrics and the forest plot that a notebook shows."""
+        return str(render(self.report, "html"))
 
     @property
     def run(self) -> str:

@@ -28,6 +28,7 @@ COMMANDS = {
     "runs": "List the runs in the store.",
     "show": "Print the metrics and the provenance of a run.",
     "samples": "Show the samples behind the metrics: inputs, answers, scores, failures.",
+    "report": "Write a report of runs as one HTML file, Markdown or LaTeX, and its figures as SVG.",
     "compare": "Compare runs with a baseline, sample by sample.",
     "gate": "Check a run's metrics against thresholds and a baseline, for use in CI.",
     "agreement": "Measure how well judges agree with human labels and with each other.",

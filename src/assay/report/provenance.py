@@ -88,7 +88,8 @@ def _lines(record: RunRecord, report: RunReport) -> Iterator[str]:
     limit = "" if spec.limit is None else f", limit {spec.limit:,}"
     clusters = "".join(f", clusters by {template}" for template in _cluster_by(record))
     yield f"seed {record.seed}, {counted(spec.num_trials, 'trial')}{limit}{clusters}"
-    yield f"{_software(record)}; {_time(record.started_at)} to {_time(record.finished_at)} UTC; {_cost(record, report)}"
+    times = f"{_time(record.started_at)} to {_time(record.finished_at)} UTC"
+    yield f"{_software(record)}; {times}; {cost_words(record, report)}"
 
 
 def citation(record: RunRecord, report: RunReport) -> str:
@@ -138,9 +139,8 @@ def citation(record: RunRecord, report: RunReport) -> str:
             failures = f"{report.n_failed:,} of {counted(report.n_samples, 'sample')} had failed trials"
         sentences.append(f"{failures} ({kinds}); failures are not part of these values")
     name = f' "{record.name}"' if record.name else ""
-    sentences.append(
-        f"Run {record.id}{name}, {_time(record.started_at)} to {_time(record.finished_at)} UTC, {_cost(record, report)}"
-    )
+    times = f"{_time(record.started_at)} to {_time(record.finished_at)} UTC"
+    sentences.append(f"Run {record.id}{name}, {times}, {cost_words(record, report)}")
     return " ".join(f"{clean(sentence)}." for sentence in sentences)
 
 
@@ -180,7 +180,7 @@ def _time(moment: str | None) -> str:
     return "?" if moment is None else moment[:16].replace("T", " ")
 
 
-def _cost(record: RunRecord, report: RunReport) -> str:
+def cost_words(record: RunRecord, report: RunReport) -> str:
     """What the run cost, or why it cost nothing."""
     if report.spending:
         return "cost unknown" if report.cost_usd is None else f"cost ${report.cost_usd:,.4f}"

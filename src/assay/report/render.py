@@ -15,14 +15,16 @@ _DOCUMENTS = {
     "AgreementResult": "agreement:agreement_document",
     "PowerPlan": "power:power_document",
 }
+_FRAGMENTS = {"Comparison": "html.notebook:comparison_fragment", "RunReport": "html.notebook:run_fragment"}
 _TABLES = {"Comparison": "compare_table:comparison_table", "AgreementResult": "agreement:agreement_table"}
 
 
 def render(result: object, format: Format) -> Any:  # noqa: A002 - the word users know
-    """Draw a result as a JSON-ready object or as the table that the terminal shows."""
-    module, _, function = (_DOCUMENTS if format == "json" else _TABLES)[type(result).__name__].partition(":")
+    """Draw a result as a JSON-ready object as HTML, or as the table that the terminal shows."""
+    drawers = {"json": _DOCUMENTS, "html": _FRAGMENTS, "text": _TABLES}[format]
+    module, _, function = drawers[type(result).__name__].partition(":")
     draw = getattr(import_module(f"assay.report.{module}"), function)
-    if format == "json":
+    if format != "text":
         return draw(result)
     from rich.console import Console
 

@@ -124,6 +124,10 @@ class Comparison:
         """The table that `assay compare` prints."""
         return str(render(self, "text"))
 
+    def _repr_html_(self) -> str:
+        """The forest plot and the verdicts that a notebook shows."""
+        return str(render(self, "html"))
+
     def to_dict(self) -> dict[str, Any]:
         """The object that `assay compare --json` prints."""
         document: dict[str, Any] = render(self, "json")

@@ -1,0 +1,1 @@
+"""Pages: templates, stylesheet, and what they show."""

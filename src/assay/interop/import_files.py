@@ -28,10 +28,14 @@ from assay.store.runs import rename
 from assay.store.store import Store
 from assay.summary.finish import stored_report
 
-Format = Literal["archive", "inspect", "lm_eval", "autorubric", "promptfoo", "deepeval", "ai_go", "answers", "votes"]
+Format = Literal[
+    "archive", "inspect", "lm_eval", "autorubric", "promptfoo", "deepeval", "ai_go", "answers", "votes", "labels"
+]
 FORMATS: tuple[str, ...] = get_args(Format)
 TOOLS = ("inspect", "lm_eval", "autorubric", "promptfoo", "deepeval", "ai_go")
 """Formats of tools that compute metrics of their own."""
+OF_LABELS = {"annotator", "inclusion_probability"}
+"""Columns that only a table of human labels has."""
 READER_VERSION = 2
 """Raised when a reader gives other scores for the same file: the file is then imported anew."""
 
@@ -69,6 +73,8 @@ def import_file(store: Store, path: Path, options: ImportOptions) -> ImportResul
     form = options.format or format_of(path)
     if form == "archive":
         return _restore(store, path, options)
+    if form == "labels":
+        raise SpecError(f"{path} holds labels of a run's answers, which are no run of their own: use `assay import`")
     if options.column is not None and form != "promptfoo":
         raise SpecError(f"--column chooses a column of promptfoo results; {path} is read as {form}")
     imported = _read(path, form, options)
@@ -180,6 +186,8 @@ def _of_rows(path: Path) -> Format:
     names = set(first[0]) if first else set()
     if {"doc_id", "resps"} <= names:
         return "lm_eval"
+    if {"sample_id", "label"} <= names and names & OF_LABELS:
+        return "labels"
     return "votes" if {"item", "judge", "label"} <= names else "answers"
 
 

@@ -10,8 +10,9 @@ from collections import Counter
 import pytest
 
 from assay.judging.criteria import Criterion, CriterionVerdict
+from assay.judging.judge import Judge
 from assay.judging.panel import Tally, grade, report_of
-from assay.judging.panel_config import Judge, PanelConfig
+from assay.judging.panel_config import PanelConfig
 from assay.judging.question import Submission
 from assay.judging.rubric import Rubric
 from assay.judging.total import Scoring

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from assay.errors import Problem, SpecError
 from assay.judging.aggregation import all_errors, cast_index, decide
 from assay.judging.criteria import Criterion, CriterionVerdict
-from assay.judging.panel_config import Judge
+from assay.judging.judge import Judge
 from assay.judging.rubric import Rubric
 from assay.judging.verdicts import Vote, is_abstention
 from assay.spec.nearest import listing, nearest

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from assay.judging.escalation import deciding
+from assay.judging.judge import Judge
 from assay.judging.panel import report_of
-from assay.judging.panel_config import Judge, PanelConfig
+from assay.judging.panel_config import PanelConfig
 from assay.judging.reports import EnsembleEvaluationReport
 from assay.judging.rubric import Rubric
 from assay.judging.total import Scoring, total, value_of

@@ -17,9 +17,10 @@ from assay.judging.aggregation import (
 )
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.escalation import confidence_of, deciding, escalation_notes, first_votes
+from assay.judging.judge import Judge
 from assay.judging.judge_failures import count_votes, failure_notes
 from assay.judging.length import ToGradeInput
-from assay.judging.panel_config import Judge, PanelConfig
+from assay.judging.panel_config import PanelConfig
 from assay.judging.question import Submission
 from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport, mean_of, scored
 from assay.judging.rubric import Rubric

@@ -4,37 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from assay.judging.aggregation import BY_WEIGHT, LENIENT_ON_FAULTS
 from assay.judging.criteria import Criterion, CriterionKind, check_strategy
+from assay.judging.escalation import Escalation
 from assay.judging.examples import FewShot
+from assay.judging.judge import Judge
 from assay.judging.question import Wishes
 from assay.judging.rubric import Rubric
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import Scoring
-from assay.types import Sampling
-
-if TYPE_CHECKING:
-    from assay.judging.escalation import Escalation
 
 LLMCalls = Literal["per_criterion", "per_item"]
 """Whether a judge is asked about every criterion by itself, or about all of a submission at once."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judge:
-    """One judge of a panel: who it is, which model answers for it, and how much its vote weighs.
-
-    `replica` counts the judges before it that are the same model asked in the same way: where a model answers at
-    random, each of them is asked, and none repeats the other.
-    """
-
-    id: str
-    model: str
-    weight: float = 1.0
-    sampling: Sampling = field(default_factory=Sampling)
-    replica: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,8 @@ from assay.judging.all_criteria import Whole, answer_name
 from assay.judging.ask import Verdict, ask_judge
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.examples import Judged
-from assay.judging.panel_config import Judge, PanelConfig
+from assay.judging.judge import Judge
+from assay.judging.panel_config import PanelConfig
 from assay.judging.parse import ParsedReply
 from assay.judging.question import Question, Submission, Wishes
 from assay.judging.shuffle import OrderKey, shown_orders

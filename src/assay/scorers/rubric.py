@@ -16,10 +16,11 @@ from pydantic import Field, field_validator, model_validator
 from assay.errors import SpecError
 from assay.judging.escalation import Escalation, check_names
 from assay.judging.examples import FewShot
+from assay.judging.judge import Judge
 from assay.judging.judge_failures import count_votes, missing_notes
 from assay.judging.outcome import beside_truth, field_names, metric_key, outcome_of, value_names
 from assay.judging.panel import grade
-from assay.judging.panel_config import Judge, LLMCalls, PanelConfig, check_panel, weight_notes, with_replicas
+from assay.judging.panel_config import LLMCalls, PanelConfig, check_panel, weight_notes, with_replicas
 from assay.judging.question import Submission
 from assay.judging.reports import mean_of
 from assay.judging.rubric import Rubric

@@ -281,7 +281,7 @@ def _measured(function: Function, settings: Any, table: Table, context: Context)
     except Exception as error:
         result, reason = None, f"{type(error).__name__}: {error}"
     else:
-        reason = "the function gave None"
+        reason = "the function returned None"
     by_name = result if isinstance(result, Mapping) else {settings.value_name(settings.type): result}
     interval = no_interval("no interval for a metric of your own", level=context.level)
     return MetricResult(

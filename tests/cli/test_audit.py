@@ -169,7 +169,7 @@ def test_an_audit_in_which_nobody_answered_has_failed_and_says_why(audited):
     said = audited.assay("audit", "rubric.yaml", *texts)
     assert said.code == 3
     assert "note: plain: 3 of 3 texts could not be judged" in said.out
-    assert '"hm" is none of the labels' in " ".join(said.out.split())
+    assert '"hm" is not one of the labels' in " ".join(said.out.split())
     assert "no judge gave a usable verdict" in said.err
     assert audited.assay("audit", "rubric.yaml", *texts, "--json").json["status"] == "failed"
 

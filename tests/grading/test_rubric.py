@@ -71,7 +71,7 @@ def test_the_three_scales_load_as_written(three_scales):
             7,
             "Option value must be in [0, 1], got 2",
         ),
-        ("- requirement: One.\n  aggregation: mean\n", 1, 3, 'no aggregation of binary votes is called "mean"'),
+        ("- requirement: One.\n  aggregation: mean\n", 1, 3, 'unknown aggregation "mean" for binary votes'),
         ("- requirement: One.\n  options: [{label: 1, value: 0}, {label: b, value: 1}]\n", 2, 21, "expected text"),
         ("criteria: 3\n", 1, 11, "expected a list"),
         ("sections:\n  - name: a\n", 2, 5, "no list of criteria"),

@@ -178,7 +178,7 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more_with_the_problem_nam
     ask = Judges(a=["perhaps", _status("MET")])
     assert _grade(ask, BINARY, [Judge(id="a", model="a")]).score == 1.0
     first, second = (request for _, request in ask.requests)
-    assert '"perhaps" is none of the labels' in second.messages[-1]["content"]
+    assert '"perhaps" is not one of the labels' in second.messages[-1]["content"]
     assert list(first.schema["properties"]) == ["explanation", "criterion_status"]
     assert list(second.schema["properties"]) == ["criterion_status"]
 
@@ -331,7 +331,7 @@ def test_counterbalanced_and_directed_orders_follow_the_row(scale):
     assert orders("counterbalanced", 1) == [(1, 2, 0, 3), (2, 0, 1, 3)]
     assert orders("counterbalanced", 2)[0] == orders("counterbalanced", 1)[1]
     assert {orders("direction", row)[0] for row in (0, 1)} == {(0, 1, 2, 3), (2, 1, 0, 3)}
-    with pytest.raises(ValueError, match='no shuffle is called "sideways"'):
+    with pytest.raises(ValueError, match='unknown shuffle "sideways"'):
         PanelConfig(shuffle="sideways")
 
 

@@ -70,7 +70,7 @@ def test_a_callable_is_a_model(project):
 @pytest.mark.parametrize(
     ("reference", "words"),
     [
-        ("opnai/gpt-4.1", ['no provider is called "opnai"', 'did you mean "openai/gpt-4.1"']),
+        ("opnai/gpt-4.1", ['unknown provider "opnai"', 'did you mean "openai/gpt-4.1"']),
         ("opnai$gpt-4-1", ['did you mean "openai/gpt-4-1"']),
         ("scriptd/x", ['did you mean "scripted/x"']),
         ("qqq/x", ["known: openai, anthropic", "scripted, local"]),

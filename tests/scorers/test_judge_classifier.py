@@ -93,7 +93,7 @@ def test_an_undeclared_label_twice_is_a_failure_and_never_a_zero():
     failure = _judged("perhaps", "perhaps")
     assert isinstance(failure, Failure)
     assert failure.kind == "parse"
-    assert '"perhaps" is none of the labels "yes", "no", "unclear"' in failure.detail
+    assert '"perhaps" is not one of the labels "yes", "no", "unclear"' in failure.detail
 
 
 def test_the_second_answer_counts():
@@ -110,8 +110,8 @@ def test_labels_that_differ_in_case_are_told_apart_exactly():
 @pytest.mark.parametrize(
     ("bad", "problem"),
     [
-        ({"correct_labels": ["yes", "yes"]}, "comes twice"),
-        ({"incorrect_labels": ["no", "yes"]}, "comes twice"),
+        ({"correct_labels": ["yes", "yes"]}, "appears twice"),
+        ({"incorrect_labels": ["no", "yes"]}, "appears twice"),
         ({"incorrect_labels": [""]}, "empty"),
         ({"correct_labels": [], "incorrect_labels": []}, "no label to choose"),
         ({"correct_labels": [True]}, "string"),

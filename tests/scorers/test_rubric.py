@@ -127,7 +127,7 @@ def test_the_rubric_may_stand_in_a_file_and_its_content_counts(panel):
     ("change", "message"),
     [
         (("RUBRIC", "nowhere.yaml"), "there is no file nowhere.yaml"),
-        (("RUBRIC", "../../rubric.yaml"), "leads out of the project folder"),
+        (("RUBRIC", "../../rubric.yaml"), "is outside the project folder"),
         (("RUBRIC", "[{requirement: Kind., wieght: 3}]"), 'unknown field "wieght"'),
         (("RUBRIC", "[]"), "has no criteria"),
         (("shuffle: false", "shuffle: sideways"), "counterbalanced"),

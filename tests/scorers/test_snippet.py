@@ -110,8 +110,8 @@ def test_what_is_printed_is_kept_with_the_score_or_the_failure(score):
         ({"a": [1]}, 'gave a list for "a"'),
         ({"a": float("nan")}, 'gave a number (nan) for "a"'),
         ({"a": float("-inf")}, 'gave a number (-inf) for "a"'),
-        ({"a": "\ud800"}, "gave what cannot be stored"),
-        ({"scores": {"a": 1}, "metadata": {"m": "\ud800"}}, "gave what cannot be stored"),
+        ({"a": "\ud800"}, "returned a value that cannot be stored"),
+        ({"scores": {"a": 1}, "metadata": {"m": "\ud800"}}, "returned a value that cannot be stored"),
     ],
 )
 def test_what_is_no_score_is_a_failure_that_names_it(value, words):

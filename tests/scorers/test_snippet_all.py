@@ -38,7 +38,7 @@ def test_answers_come_with_the_samples_or_as_a_list_of_their_own(score):
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("return 1", "gave a number (1), not a list with one entry a sample"),
+        ("return 1", "gave a number (1), not a list with one entry per sample"),
         ("return [{'a': 1}]", "gave 1 entries for 2 samples"),
         ("raise ValueError('no')", "ValueError: no"),
         ("import os; os._exit(1)", "ended its process (exit code 1)"),

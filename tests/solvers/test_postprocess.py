@@ -63,7 +63,7 @@ def test_text_will_do_for_an_output(fan):
     [
         ("raise ValueError('no')", "ValueError: no"),
         ("return None", "gave nothing, not a list"),
-        ("return []", "postprocess gave no rows"),
+        ("return []", "postprocess returned no rows"),
         ("return [sample]", "row 0 of postprocess is a mapping, not (sample, solver_output)"),
         ("return [(sample, solver_output), (1, solver_output)]", "row 1 of postprocess is a list"),
         ("return [(sample, None)]", "the solver_output of row 0 of postprocess is nothing"),

@@ -71,7 +71,7 @@ def test_values_from_the_command_line_are_read_by_the_parameters_type(load: Load
         ({"flag": "yes"}, 'config parameter "flag": expected true or false'),
         ({"labels": "[1]"}, 'config parameter "labels": expected text, got a number (1)'),
         ({"colum": "x"}, 'the task has no config parameter "colum"; did you mean "column"?'),
-        ({"zzz": "x"}, 'the task has no config parameter "zzz"; there is n, flag, column, labels, nothing'),
+        ({"zzz": "x"}, 'the task has no config parameter "zzz"; known: n, flag, column, labels, nothing'),
     ],
 )
 def test_a_wrong_value_is_told_with_the_parameters_name(load: Load, given: dict[str, str], words: str) -> None:

@@ -127,7 +127,7 @@ def series_of(
     """
     if record.summary is None:
         state = runs.state(record)
-        raise SpecError(f"run {record.id} is {state} and has no numbers yet: run its file again to finish it")
+        raise SpecError(f"run {record.id} is {state} and has no metrics yet: run its file again to finish it")
     spec = record.spec
     options = _Reading(
         trials=spec.trials,

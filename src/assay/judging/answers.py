@@ -63,7 +63,7 @@ class Labels:
                 raise Unreadable(f"{shown(text)} could be any of {listed(labels)}")
             if labels:
                 return labels[0]
-        raise Unreadable(f"{shown(text)} is none of the labels {listed(self.labels)}")
+        raise Unreadable(f"{shown(text)} is not one of the labels {listed(self.labels)}")
 
     def named_in(self, text: str) -> frozenset[str]:
         """The labels that stand in a text as words of their own."""
@@ -126,7 +126,7 @@ class Range:
 
 
 def number_of(value: Any) -> float | None:
-    """A finite number that is written as one, else None: true is no number, nor is NaN.
+    """A finite number that is written as one, else None: true is not a number, nor is NaN.
 
     >>> number_of("**0.8**"), number_of(True), number_of("80%")
     (0.8, None, None)

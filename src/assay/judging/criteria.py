@@ -126,7 +126,7 @@ class Criterion(Value):
         for option in options:
             label = option.label.strip().casefold()
             if label in seen:
-                raise ValueError(f'the label "{option.label.strip()}" comes twice')
+                raise ValueError(f'the label "{option.label.strip()}" appears twice')
             seen.add(label)
         if sum(not option.na for option in options) < 2:
             raise ValueError("a criterion with options needs at least two that are not NA")
@@ -199,7 +199,7 @@ class Criterion(Value):
                 if key(option.label) == label_key:
                     return place
         labels = ", ".join(f'"{option.label}"' for option in self.choices)
-        raise ValueError(f'"{label}" is none of the labels {labels}' if labels else "the criterion has no options")
+        raise ValueError(f'"{label}" is not one of the labels {labels}' if labels else "the criterion has no options")
 
     def worst_option_among(self, candidate_indices: Iterable[int]) -> int:
         """The place of the option that costs the most: the lowest value, or the highest of a fault; then the first."""
@@ -245,7 +245,7 @@ def check_strategy(name: str, kind: CriterionKind) -> None:
     """Raise a ValueError unless votes on this kind of criterion can be aggregated in this way."""
     strategies = STRATEGIES[kind]
     if name not in strategies:
-        raise ValueError(f'no aggregation of {kind} votes is called "{name}"; there is {", ".join(strategies)}')
+        raise ValueError(f'unknown aggregation "{name}" for {kind} votes; known: {", ".join(strategies)}')
 
 
 def same(a: float, b: float) -> bool:

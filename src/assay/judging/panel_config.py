@@ -49,7 +49,7 @@ class PanelConfig:
         check_strategy(self.ordinal_aggregation, "ordinal")
         check_strategy(self.nominal_aggregation, "nominal")
         if self.shuffle not in get_args(Shuffle):
-            raise ValueError(f'no shuffle is called "{self.shuffle}"; there is {", ".join(get_args(Shuffle))}')
+            raise ValueError(f'unknown shuffle "{self.shuffle}"; known: {", ".join(get_args(Shuffle))}')
         if self.llm_calls not in get_args(LLMCalls):
             raise ValueError(f'llm_calls is "per_criterion" or "per_item", not "{self.llm_calls}"')
         if self.repeats < 1:

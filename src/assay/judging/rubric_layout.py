@@ -75,7 +75,7 @@ class LayoutReader:
         if not isinstance(guidelines, str):
             self._checker.report(f"guidelines: expected text, got {described(guidelines)}", (*steps, "guidelines"))
         elif self.guidelines is not None:
-            message = "the guidelines stand beside and inside the rubric; say them once"
+            message = "the guidelines are given both beside and inside the rubric; give them once"
             self._checker.report(message, (*steps, "guidelines"), key=True)
         else:
             self.guidelines = str(guidelines)
@@ -106,7 +106,7 @@ class LayoutReader:
         for place, criterion in enumerate(criteria):
             at = (*steps, "criteria", place)
             if isinstance(criterion, Mapping) and "criteria" in criterion:
-                self._checker.report("a section cannot stand in a section", at)
+                self._checker.report("a section cannot contain another section", at)
             else:
                 self._criterion(criterion, at)
         self.sections.append(Section(name=str(name), start=start, stop=len(self.criteria)))

@@ -74,7 +74,7 @@ class Scoring:
     def __post_init__(self) -> None:
         if self.cannot_assess not in get_args(CannotAssess):
             names = ", ".join(get_args(CannotAssess))
-            raise ValueError(f'cannot_assess "{self.cannot_assess}" is not known; there is {names}')
+            raise ValueError(f'unknown cannot_assess "{self.cannot_assess}"; known: {names}')
         if self.score_value not in get_args(ScoreValueRule):
             raise ValueError(f'score_value is "snapped" or "continuous", not "{self.score_value}"')
         for name in ("partial_credit", "min_coverage"):

@@ -54,7 +54,7 @@ async def embedding_similarity(settings: EmbeddingSimilarity, rows: Rows, ask: A
             raise reply
         vector = _vector(reply.text)
         if vector is None:
-            detail = f'"{settings.model_key}" gave no embedding: is it a model with `task: embeddings`?'
+            detail = f'"{settings.model_key}" returned no embedding: is it a model with `task: embeddings`?'
             return Failure(stage=STAGE, kind="parse", detail=detail)
         vectors.append(vector)
     value = cosine(*vectors)

@@ -109,7 +109,7 @@ def required_calls(entries: Sequence[Any]) -> list[Call]:
             raw_arguments = entry.get("arguments")
             arguments = ANY_ARGUMENTS if raw_arguments is None else _arguments(raw_arguments)
             if arguments is not ANY_ARGUMENTS and not isinstance(arguments, Mapping):
-                raise RowFailureError(f"the arguments of entry {number} are no mapping")
+                raise RowFailureError(f"the arguments of entry {number} are not a mapping")
             required.append((entry["name"], arguments))
         else:
             raise RowFailureError(f"entry {number} of function_calls is neither a name nor {{name, arguments}}")

@@ -64,5 +64,5 @@ def distinct(labels: Sequence[str], others: Sequence[str] = ()) -> None:
         if not trimmed:
             raise ValueError("a label is empty")
         if trimmed in seen:
-            raise ValueError(f'the label "{trimmed}" comes twice')
+            raise ValueError(f'the label "{trimmed}" appears twice')
         seen.add(trimmed)

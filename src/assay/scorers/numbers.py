@@ -91,7 +91,7 @@ def one_number(text: str) -> Number:
             raise ValueError("is a time, not one number")
         if _RANGE.search(text):
             raise ValueError("is a range, not one number")
-        raise ValueError("holds more than one number")
+        raise ValueError("contains more than one number")
     symbol = _SYMBOL.search(rest)
     if symbol is not None:
         raise ValueError(f'is not one number: "{symbol[0]}" stands beside it')

@@ -299,7 +299,7 @@ def _read_rubric(source: Any) -> Rubric:
     path = folder / source
     root = project_folder(folder / "task")
     if not path.resolve().is_relative_to(root.resolve()):
-        raise SpecError(f'"{source}" leads out of the project folder {root}; `$ref` with --allow-outside permits it')
+        raise SpecError(f'"{source}" is outside the project folder {root}; `$ref` with --allow-outside permits it')
     return Rubric.from_file(path)
 
 

@@ -1,4 +1,4 @@
-"""Who sits on a panel and how it works, checked before anybody is asked."""
+"""The settings of a panel, validated before any judge is asked."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from assay.judging.shuffle import Shuffle
 from assay.judging.total import Scoring
 
 LLMCalls = Literal["per_criterion", "per_item"]
-"""Whether a judge is asked about every criterion by itself, or about all of a submission at once."""
+"""One call per criterion, or one call per submission about all criteria."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelConfig:
-    """How a panel works. `seed` None shows the options in the order of the rubric.
+    """The settings of a panel. `seed` None keeps the options in the order of the rubric.
 
     Every judge is asked `repeats` times about a criterion, with the options in another order each time. With an
     `escalation` the doubtful verdicts of these judges are decided by other ones, which are asked once.
@@ -56,7 +56,7 @@ class PanelConfig:
             raise ValueError(f"repeats must be at least 1, not {self.repeats}")
 
     def strategy(self, criterion: Criterion) -> str:
-        """How votes on a criterion are aggregated: its own way, else the panel's for its kind."""
+        """Return the aggregation for a criterion: its own, else the panel's default for its kind."""
         defaults: dict[CriterionKind, str] = {
             "binary": self.aggregation,
             "ordinal": self.ordinal_aggregation,
@@ -70,13 +70,13 @@ class PanelConfig:
 
 
 def with_replicas(judges: Sequence[Judge]) -> tuple[Judge, ...]:
-    """The judges with those told apart that are one model asked in one way."""
+    """Number the judges that share a model and settings, so that they are asked separately."""
     ways = [(judge.model, judge.sampling) for judge in judges]
     return tuple(replace(judge, replica=ways[:place].count(ways[place])) for place, judge in enumerate(judges))
 
 
 def check_panel(judges: Sequence[Judge]) -> None:
-    """Raise a ValueError unless there is a judge, every judge has a name of its own, and all weights count."""
+    """Raise a ValueError unless there is a judge, all ids are unique and all weights are positive."""
     if not judges:
         raise ValueError("a panel needs at least one judge")
     ids = [judge.id for judge in judges]

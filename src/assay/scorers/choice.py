@@ -211,11 +211,11 @@ def _template(template: Template | None, column: ColumnName | None) -> Template:
 
 
 MOST_INVALID = 0.05
-"""A larger share of INVALID replies says more about how replies are read than about the model."""
+"""A larger share of INVALID replies reflects how replies are read rather than the model."""
 
 
 def invalid_replies(settings: StringEqualsMcqa, metadata: StoredMetadata) -> Mapping[str, Any] | None:
-    """How many replies name none of the choices, and the accuracy among those that name one."""
+    """Count the replies that name none of the choices, and compute the accuracy among the others."""
     n = invalid = correct = 0
     for score, times in metadata.distinct():
         n += times

@@ -1,4 +1,4 @@
-"""`rag_checker`: a judge breaks answer and target into claims and says which text entails which."""
+"""`rag_checker`: a judge splits answer and target into claims and decides which text entails which claim."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ REQUIRED_PREFIX = "required_"
 
 
 class RagChecker(ReplyScorer):
-    """How well an answer and the passages behind it cover the claims of a target answer, claim by claim."""
+    """How well an answer and its retrieved passages cover the claims of a target answer, claim by claim."""
 
     type: Literal["rag_checker"]
     judge_model_key: Annotated[Located, Field(min_length=1)]
@@ -58,7 +58,7 @@ class RagChecker(ReplyScorer):
 
     @property
     def has_target(self) -> bool:
-        """Whether the dataset has something to hold the answer against."""
+        """Return whether the dataset has a target to compare the answer with."""
         return self.target_column is not None or self.target_claims_column is not None
 
     @property
@@ -97,7 +97,7 @@ class _Stopped(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimSide:
-    """The claims of the response or of the target, and what the judge says of each.
+    """The claims of the response or the target, with the judge's entailments.
 
     `by_other` holds whether the other side's text entails the claim, `by_chunk` the same for every chunk; None where
     the scores do not need it.
@@ -236,7 +236,7 @@ async def _entailed(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Needs:
-    """Which claims must be looked for in which texts."""
+    """The claims and texts whose entailments the scores need."""
 
     response_in_target: bool
     target_in_response: bool
@@ -245,7 +245,7 @@ class _Needs:
 
     @classmethod
     def of(cls, scores: Sequence[str], *, has_chunks: bool) -> _Needs:
-        """What the scores take, where there are chunks and where there are none."""
+        """Return the entailments that the scores need, with and without chunks."""
         selected = {name for name in scores if has_chunks or name in WITHOUT_CONTEXT}
         return cls(
             response_in_target=bool(selected & {"precision", "f1_score", "hallucination", "self_knowledge", *_NOISE}),
@@ -318,7 +318,7 @@ def _f1(precision: float | None, recall: float | None) -> float | None:
 
 
 def _chunks(settings: RagChecker, rows: Rows) -> list[str] | None:
-    """The retrieved passages; None where nothing says what was retrieved, which is not the same as nothing."""
+    """Return the retrieved passages; None if retrieval was not recorded, unlike an empty list."""
     if settings.chunks is not None:
         column = lists(settings.chunks, rows, stage=STAGE)
         if column.failures:

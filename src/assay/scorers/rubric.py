@@ -47,14 +47,14 @@ class JudgeSettings(Settings):
 
     @property
     def judge(self) -> Judge:
-        """The judge as the panel knows it; its id is its model's name unless it has one."""
+        """Build the panel's judge; its id defaults to its model's name."""
         model = str(self.model_key)
         sampling = Sampling() if self.sampling is None else self.sampling.value
         return Judge(id=str(self.id or model), model=model, weight=self.weight, sampling=sampling)
 
 
 class EscalationSettings(Settings):
-    """Judges that decide a criterion if the first judges' confidence is below `threshold`, or below its own."""
+    """The judges that decide a criterion if the first judges' confidence is below its threshold."""
 
     judges: list[JudgeSettings] = Field(min_length=1)
     threshold: float = Field(ge=0, le=1)
@@ -63,7 +63,7 @@ class EscalationSettings(Settings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricItem:
-    """One row as a panel grades it: the text, the rubric for it, and what a person said of it, if anybody did."""
+    """One row as a panel grades it: the text, its rubric, and the human verdicts if there are any."""
 
     submission: Submission
     rubric: Rubric
@@ -96,7 +96,8 @@ class RubricScorer(TextScorer):
     escalation: EscalationSettings | None = None
 
     keeps_abstentions: ClassVar[bool] = False
-    """Whether a panel that abstained leaves a score without its number, which has the votes, instead of a failure."""
+    """Return whether an abstention of the panel is stored as a score without a value, with its votes, not as a failure.
+    """
 
     @field_validator("rubric")
     @classmethod
@@ -126,7 +127,7 @@ class RubricScorer(TextScorer):
 
     @cached_property
     def config(self) -> PanelConfig:
-        """How the panel works."""
+        """Return the settings of the panel."""
         return PanelConfig(
             aggregation=self.aggregation,
             ordinal_aggregation=self.ordinal_aggregation,
@@ -154,12 +155,12 @@ class RubricScorer(TextScorer):
 
     @property
     def examples(self) -> FewShot | None:
-        """What judges see of earlier verdicts; files name none."""
+        """Return the few-shot examples; task files have none."""
         return None
 
     @property
     def scoring(self) -> Scoring:
-        """How verdicts become a score."""
+        """Return the settings that turn verdicts into a score."""
         return Scoring(
             cannot_assess=self.cannot_assess,
             partial_credit=self.partial_credit,
@@ -181,7 +182,7 @@ class RubricScorer(TextScorer):
         return copy
 
     def plan_notes(self) -> tuple[str, ...]:
-        """Which verdicts are doubtful is known after the first judges have answered."""
+        """Note in plans that the number of escalated criteria is known only after the first judges have answered."""
         if self.escalation is None:
             return ()
         names = ", ".join(judge.id for judge in self.escalation_panel)
@@ -199,7 +200,7 @@ class RubricScorer(TextScorer):
         return self.changed(seed=seed)
 
     def content(self) -> Mapping[str, Any]:
-        """The rubric, which may stand in a file of its own."""
+        """Return the rubric, inline or from its own file."""
         rubric: Rubric = self.rubric
         return rubric.content()
 
@@ -208,7 +209,7 @@ class RubricScorer(TextScorer):
         return hashlib.sha256(orjson.dumps(self.content())).hexdigest()
 
     def score_fields(self) -> tuple[str, ...]:
-        """The totals, a number and a label per criterion, and what stands beside them."""
+        """Return the score fields: the totals, then a value and a label per criterion, then details."""
         per_rubric = (field_names(rubric, with_truth=self.ground_truth is not None) for rubric in self.rubrics)
         return tuple(dict.fromkeys(name for names in per_rubric for name in names))
 
@@ -241,7 +242,7 @@ class RubricScorer(TextScorer):
         """Hear how long the panel took for a row; a task keeps no such notes."""
 
     def item(self, rows: Rows) -> RubricItem | Failure:
-        """The one row as the panel grades it, or why it cannot."""
+        """Build the item for one row, or return the reason why it cannot be graded."""
         text = looked_at(self, rows)
         if text.failures:
             return text.failures[0]
@@ -271,7 +272,7 @@ class RubricScorer(TextScorer):
         return RubricItem(submission=submission, rubric=rubric, truth=truth)
 
     def _truth(self, rows: Rows) -> list[Verdict] | Failure | None:
-        """What a person said of the row, one verdict per criterion; None where the file does not say."""
+        """Return the human verdicts on a row, one per criterion; None if the file names none."""
         if self.ground_truth is None:
             return None
         column = values(self.ground_truth, rows, stage=STAGE)
@@ -304,7 +305,7 @@ def _read_rubric(source: Any) -> Rubric:
 
 
 async def judge_by_rubric(settings: RubricScorer, rows: Rows, ask: Ask) -> Score | Failure:
-    """The panel's score of the one row, with a number and a label per criterion."""
+    """Grade one row with the panel; the score has a value and a label per criterion."""
     item = settings.item(rows)
     if isinstance(item, Failure):
         return item
@@ -319,7 +320,7 @@ async def judge_by_rubric(settings: RubricScorer, rows: Rows, ask: Ask) -> Score
 
 
 def _panel_detail(settings: RubricScorer, rows: Iterable[Said]) -> Mapping[str, Any] | None:
-    """How many verdicts were escalated or decided by a tie, missing votes, and weights that change nothing."""
+    """Summarise escalations, ties, missing votes, and weights without effect."""
     scored = [metadata for _, metadata, _ in rows if metadata is not None]
     verdicts = sum(len(metadata.get("votes", {})) for metadata in scored)
     ties = sum(len(metadata.get("decided_by_tie", ())) for metadata in scored)

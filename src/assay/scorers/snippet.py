@@ -32,7 +32,7 @@ class PythonScorer(ScorerSpec):
 
 
 def snippet(settings: PythonScorer, rows: Rows, *, sandbox: Sandbox) -> ScoreColumns:
-    """What the function says of each row; a row for which it fails, crashes or hangs fails alone.
+    """Run the function on each row; a row on which it fails, crashes or hangs fails alone.
 
     >>> code = "def compute_scores(sample): return {'length': len(sample['text'])}"
     >>> settings = PythonScorer(type="python", compute_scores_snippet=ScoreCode(code), metrics=[])
@@ -48,7 +48,7 @@ def snippet(settings: PythonScorer, rows: Rows, *, sandbox: Sandbox) -> ScoreCol
 
 
 def arguments(rows: Rows, *, outputs: bool) -> list[list[Any]]:
-    """What crosses the pipe for each row: sample, id, and where the function takes it the answer with its trace."""
+    """Build the function's arguments for each row: the sample, its id, and the answer with its trace if taken."""
     n = len(rows)
     nothing: Sequence[Any] = [None] * n
     answers = rows.answers if outputs and rows.answers is not None else nothing
@@ -76,7 +76,7 @@ def scored(results: Sequence[Result], code: Code) -> ScoreColumns:
 
 
 def read_score(result: Result, function: str) -> tuple[Fields, Fields]:
-    """The values and the metadata that a call gave; a RowFailureError says what is wrong with them."""
+    """Read the values and metadata that a call returned; a RowFailureError explains what is wrong."""
     if isinstance(result, CallFailed):
         raise RowFailureError(result.detail, "code")
     values, metadata = _parts(result.value, function)

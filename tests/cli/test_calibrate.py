@@ -108,7 +108,7 @@ def test_suggestions_do_not_overwrite_labels(judged, cli):
     project.write("people.csv", "sample_id,label\nq11,1\n")
     assert "--force" in cli("calibrate", "--labels", "people.csv", "--suggest", "5").err
     assert cli("calibrate", "--labels", "people.csv", "--suggest", "5", "--force").code == 0
-    assert "end it in .csv" in cli("calibrate", "--labels", "people.txt", "--suggest", "5").err
+    assert "in .csv" in cli("calibrate", "--labels", "people.txt", "--suggest", "5").err
     assert "cannot write" in cli("calibrate", "--labels", "no/such.csv", "--suggest", "5").err
     assert "has no label yet" in cli("calibrate", "--labels", "people.csv").err
 

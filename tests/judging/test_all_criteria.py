@@ -59,7 +59,7 @@ def test_answers_are_read_tolerantly(whole, text):
     ("text", "problem"),
     [
         (_reply(criterion_1=STYLE), "criterion_2: there is no answer"),
-        (_reply(criterion_1={"selected_option": "Z"}, criterion_2=RUDE), 'criterion_1: "Z" is not one of the options'),
+        (_reply(criterion_1={"selected_option": "Z"}, criterion_2=RUDE), 'criterion_1: "Z" is none of the options'),
         (_reply(criterion_1=STYLE, criterion_2={"explanation": "e"}), 'criterion_2: the field "criterion_status"'),
         ("MET", "criterion_1: there is no answer; criterion_2: there is no answer"),
         ("", "the reply is empty"),

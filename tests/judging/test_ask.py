@@ -53,7 +53,7 @@ def test_the_models_own_reasoning_stands_in_for_none():
 @pytest.mark.parametrize(
     ("first", "problem", "shown"),
     [
-        ("perhaps", '"perhaps" is not one of the labels "yes", "no"', "perhaps"),
+        ("perhaps", '"perhaps" is none of the labels "yes", "no"', "perhaps"),
         ("", "the reply is empty", "(no reply)"),
         (" \n", "the reply is empty", "(no reply)"),
         (None, "the reply has no content", "(no reply)"),
@@ -87,7 +87,7 @@ def test_a_reply_comes_back_with_all_that_was_in_it():
 @pytest.mark.parametrize(
     ("replies", "kind", "detail"),
     [
-        (("perhaps", "perhaps"), "parse", '"perhaps" is not one of the labels'),
+        (("perhaps", "perhaps"), "parse", '"perhaps" is none of the labels'),
         ((None, ""), "parse", "the reply is empty"),
         ((Reply(text=None, refusal="no"), Reply(text=None, refusal="never")), "refusal", "the judge refused: never"),
         (("perhaps", Reply(text=None, refusal="never")), "refusal", "never"),

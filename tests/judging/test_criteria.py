@@ -86,7 +86,7 @@ def test_an_option_to_abstain_is_added_at_the_end_where_there_is_none(scale):
 
 def test_names_of_aggregations_are_checked_by_kind():
     check_strategy("weighted_mode", "nominal")
-    with pytest.raises(ValueError, match='"bogus"; known: mean, median'):
+    with pytest.raises(ValueError, match='unknown aggregation "bogus" for ordinal votes; known: mean, median'):
         check_strategy("bogus", "ordinal")
 
 

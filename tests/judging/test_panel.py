@@ -178,7 +178,7 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more_with_the_problem_nam
     ask = Judges(a=["perhaps", _status("MET")])
     assert _grade(ask, BINARY, [Judge(id="a", model="a")]).score == 1.0
     first, second = (request for _, request in ask.requests)
-    assert '"perhaps" is not one of the labels' in second.messages[-1]["content"]
+    assert '"perhaps" is none of the labels' in second.messages[-1]["content"]
     assert list(first.schema["properties"]) == ["explanation", "criterion_status"]
     assert list(second.schema["properties"]) == ["criterion_status"]
 

@@ -93,7 +93,7 @@ def test_an_undeclared_label_twice_is_a_failure_and_never_a_zero():
     failure = _judged("perhaps", "perhaps")
     assert isinstance(failure, Failure)
     assert failure.kind == "parse"
-    assert '"perhaps" is not one of the labels "yes", "no", "unclear"' in failure.detail
+    assert '"perhaps" is none of the labels "yes", "no", "unclear"' in failure.detail
 
 
 def test_the_second_answer_counts():

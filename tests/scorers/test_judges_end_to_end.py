@@ -65,7 +65,7 @@ def test_a_judge_sorts_replies_and_is_held_against_people(project, judge):
             "Response: three": 'I see. {"prediction": "No"} That is all.',
             "Response: four": "no",
             "Response: five": "perhaps",
-            '"perhaps" is not one of the labels': "perhaps",
+            '"perhaps" is none of the labels': "perhaps",
         }
     )
     truths = {"one": "yes", "two": "no", "three": "no", "four": "yes", "five": "yes"}
@@ -90,7 +90,7 @@ def test_a_judge_sorts_replies_and_is_held_against_people(project, judge):
     assert samples["five"]["scores"] == {}
     (failure,) = samples["five"]["failures"]
     assert (failure["kind"], failure["stage"]) == ("parse", "score")
-    assert '"perhaps" is not one of the labels "yes", "no"' in failure["detail"]
+    assert '"perhaps" is none of the labels "yes", "no"' in failure["detail"]
 
 
 def test_what_was_judged_is_not_judged_again(project, judge):

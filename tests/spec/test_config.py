@@ -108,7 +108,7 @@ def test_an_unknown_placeholder_is_told_at_its_place_with_the_nearest_name(load:
 
 def test_a_secret_has_no_place_in_a_task(load: Load) -> None:
     (problem,) = load(SCORER % "<< secrets.token >>").problems
-    assert "secrets may stand in models and generators only" in problem.message
+    assert "secrets are allowed only in models and generators" in problem.message
 
 
 def test_placeholders_are_replaced_in_included_files_and_never_in_data(load: Load, project: object) -> None:

@@ -48,7 +48,7 @@ def test_a_metric_field_that_the_scorer_does_not_give_is_told(load: Load) -> Non
     first, second = loaded.problems
     assert first.message == 'equals produces no field "is_corect"; it produces is_correct, answer_gt, answer_pred'
     assert first.suggestion == "is_correct"
-    assert 'equals gives no field "nope"' in second.message
+    assert 'equals produces no field "nope"' in second.message
     assert [metric.settings.field for metric in loaded.scorers[0].metrics] == ["answer_pred"]
 
 

@@ -80,7 +80,7 @@ def read_revision(text: str, before: Rubric, *, labelled: bool) -> ParsedReply[R
     """The rubric in a reply; raises Unreadable for one that cannot take the place of `before`, with the reason."""
     objects = [candidate for candidate in objects_in(spoken(text)) if field_of(candidate, "criteria") is not None]
     if not objects:
-        raise Unreadable('the reply contains no JSON object with the field "criteria"')
+        raise Unreadable('the reply holds no JSON object with the field "criteria"')
     criteria = field_of(objects[-1], "criteria")
     if not isinstance(criteria, list):
         raise Unreadable('"criteria" must be a list')

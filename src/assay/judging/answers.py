@@ -63,7 +63,7 @@ class Labels:
                 raise Unreadable(f"{shown(text)} could be any of {listed(labels)}")
             if labels:
                 return labels[0]
-        raise Unreadable(f"{shown(text)} is not one of the labels {listed(self.labels)}")
+        raise Unreadable(f"{shown(text)} is none of the labels {listed(self.labels)}")
 
     def named_in(self, text: str) -> frozenset[str]:
         """Return the labels that occur in a text as whole words."""

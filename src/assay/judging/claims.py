@@ -199,14 +199,14 @@ def _read_extracted(text: str) -> list[Claim]:
                 return claims_of(listed)
             except ClaimError as error:
                 raise Unreadable(str(error)) from error
-    raise Unreadable('the reply contains no JSON object with a list "claims"')
+    raise Unreadable('the reply holds no JSON object with a list "claims"')
 
 
 def _read_entries(text: str, count: int, read: Callable[[Mapping[str, Any], str], Value]) -> list[Value]:
     """Read the entry for each claim by name; raise Unreadable if one is missing."""
     named = [document for document in objects_in(spoken(text)) if field_of(document, "claim_1") is not None]
     if not named:
-        raise Unreadable('the reply contains no JSON object with the field "claim_1"')
+        raise Unreadable('the reply holds no JSON object with the field "claim_1"')
     values = []
     for number in range(1, count + 1):
         name = f"claim_{number}"

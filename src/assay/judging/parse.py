@@ -78,7 +78,7 @@ def read_object(reply_object: Object, field: str, answers: Answers[Value]) -> Pa
 def _alone(text: str, field: str, answers: Answers[Value]) -> ParsedReply[Value]:
     """A reply that is the value, or that begins or ends with a line which is the value."""
     if STARTS.search(text):
-        raise Unreadable(f'the reply contains no complete JSON object with the field "{field}"')
+        raise Unreadable(f'the reply holds no complete JSON object with the field "{field}"')
     lines = [line.strip() for line in _FENCE.sub("", text).splitlines() if line.strip()]
     if len(lines) == 1:
         text_value = _without_name(lines[0], field)
@@ -95,7 +95,7 @@ def _alone(text: str, field: str, answers: Answers[Value]) -> ParsedReply[Value]
         if answers.named_in("\n".join(rest)) - {value}:
             raise Unreadable("the reply names more than one answer")
         return ParsedReply(value=value, written=text_value)
-    raise Unreadable(f'the reply contains neither a JSON object with the field "{field}" nor just an answer')
+    raise Unreadable(f'the reply holds neither a JSON object with the field "{field}" nor just an answer')
 
 
 def _without_name(line: str, field: str) -> str:

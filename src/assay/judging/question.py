@@ -106,7 +106,7 @@ class Lettered:
         if self._numbered and number is not None and number.is_integer() and 1 <= number <= len(self._shown):
             return int(number) - 1
         options = listed([f"{name}) {label}" for name, label in zip(self._letters, self._shown, strict=True)])
-        raise Unreadable(f"{shown(text)} is not one of the options {options}") from problem
+        raise Unreadable(f"{shown(text)} is none of the options {options}") from problem
 
     def named_in(self, text: str) -> frozenset[int]:
         """The options that a text mentions, by their labels or by letters that are no words."""

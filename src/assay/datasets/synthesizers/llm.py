@@ -143,7 +143,7 @@ def _samples(text: str, properties: Mapping[str, Any]) -> list[Row]:
     listed = [entry[SAMPLES] for entry in objects if SAMPLES in entry and SAMPLES not in properties]
     samples = listed[-1] if listed else objects
     if not isinstance(samples, list) or not samples or not all(isinstance(sample, Mapping) for sample in samples):
-        raise Unreadable("the reply contains no sample: expected a JSON object")
+        raise Unreadable("the reply holds no sample: expected a JSON object")
     for sample in samples:
         missing = [name for name in properties if name not in sample]
         if missing:

@@ -91,7 +91,7 @@ def _questions(text: str, settings: QuestionAnswering) -> list[Row]:
     listed = [field_of(document, "questions") for document in objects_in(spoken(text))]
     entries = next((entry for entry in reversed(listed) if isinstance(entry, list)), None)
     if entries is None:
-        raise Unreadable('the reply contains no JSON object with a list "questions"')
+        raise Unreadable('the reply holds no JSON object with a list "questions"')
     if len(entries) < settings.num_questions:
         raise Unreadable(f"the reply has {len(entries)} of {settings.num_questions} questions")
     return [_question(entry, settings) for entry in entries[: settings.num_questions]]
@@ -107,10 +107,10 @@ def _question(entry: Any, settings: QuestionAnswering) -> Row:
     if not isinstance(choices, list) or not all(isinstance(choice, str) and choice.strip() for choice in choices):
         raise Unreadable('"choices" is not a list of texts')
     if len(choices) != settings.num_choices or len({choice.strip() for choice in choices}) != len(choices):
-        raise Unreadable(f"a question does not have {settings.num_choices} different choices")
+        raise Unreadable(f"a question has not {settings.num_choices} different choices")
     right = _text(entry, "correct_choice")
     if right not in choices:
-        raise Unreadable("the correct choice is not one of the choices")
+        raise Unreadable("the correct choice is none of the choices")
     return {
         "question": question,
         "choices": choices,

@@ -66,6 +66,12 @@ def write_samples(connection: Connection, run_no: int, rows: SampleColumns) -> N
     )
 
 
+def has_sample(connection: Connection, run_no: int, position: int) -> bool:
+    """Whether the sample at a position is stored."""
+    query = select(samples.c.id).where(samples.c.id == pack(run_no, position))
+    return connection.execute(query).first() is not None
+
+
 def write_scores(
     connection: Connection,
     run_no: int,
@@ -118,7 +124,7 @@ def count_failed_samples(store: Store, run_no: int, layout: RowLayout = ONE_ROW)
 
 def _position(key: Any, run_no: int) -> Any:
     """The position in a row's key, in SQL."""
-    return (key - bounds(run_no)[0]).op(">>")(STEP.bit_length() - 1)
+    return (key - bounds(run_no)[0]) // STEP
 
 
 def count_cut(store: Store, run_no: int) -> int:

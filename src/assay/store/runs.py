@@ -220,7 +220,7 @@ def latest_of(store: Store, identity: str) -> RunRecord | None:
     query = select(runs).where(runs.c.identity == identity).order_by(runs.c.no.desc()).limit(1)
     with store.connect() as connection:
         row = connection.execute(query).first()
-    return None if row is None else _record(row)
+    return None if row is None else record_of(row)
 
 
 def ids_of(store: Store, numbers: Collection[int]) -> tuple[str, ...]:
@@ -234,7 +234,7 @@ def runs_of(store: Store, identity: str, *, run_id: str) -> list[RunRecord]:
     """The runs with this id or the same content, the one with the id first."""
     query = select(runs).where(or_(runs.c.identity == identity, runs.c.id == run_id))
     with store.connect() as connection:
-        return [_record(row) for row in connection.execute(query.order_by(runs.c.id != run_id, runs.c.no))]
+        return [record_of(row) for row in connection.execute(query.order_by(runs.c.id != run_id, runs.c.no))]
 
 
 def latest_named(store: Store, task: str, *, model: str | None = None) -> RunRecord | None:
@@ -243,7 +243,7 @@ def latest_named(store: Store, task: str, *, model: str | None = None) -> RunRec
     query = select(runs).where(runs.c.task == task).order_by(same_model.desc(), runs.c.no.desc()).limit(1)
     with store.connect() as connection:
         row = connection.execute(query).first()
-    return None if row is None else _record(row)
+    return None if row is None else record_of(row)
 
 
 def find(store: Store, name: str) -> RunRecord:
@@ -269,9 +269,9 @@ def find(store: Store, name: str) -> RunRecord:
         for query in queries:
             row = connection.execute(query).first()
             if row is not None:
-                return _record(row)
+                return record_of(row)
         prefix = newest.where(runs.c.id.startswith(name, autoescape=True)).limit(CANDIDATES_SHOWN + 1)
-        records = [_record(row) for row in connection.execute(prefix)]
+        records = [record_of(row) for row in connection.execute(prefix)]
     if len(records) == 1:
         return records[0]
     raise _not_found(store, name) if not records else _ambiguous(name, records)
@@ -284,7 +284,7 @@ def newest_finished(store: Store) -> RunRecord:
         row = connection.execute(select(runs).where(finished).order_by(runs.c.no.desc()).limit(1)).first()
     if row is None:
         raise _not_found(store, LATEST)
-    return _record(row)
+    return record_of(row)
 
 
 def _ambiguous(name: str, records: Sequence[RunRecord]) -> SpecError:
@@ -314,7 +314,7 @@ def all_runs(store: Store, limit: int | None, *, steps: bool = False) -> list[Ru
     if not steps:
         query = query.where(runs.c.kind.not_in(sorted(STEPS)))
     with store.connect() as connection:
-        return [_record(row) for row in connection.execute(query)]
+        return [record_of(row) for row in connection.execute(query)]
 
 
 def differing(records: Sequence[RunRecord]) -> list[dict[str, object]]:
@@ -355,10 +355,11 @@ def metric_documents(store: Store, run_no: int) -> list[tuple[str, str, str, str
 
 
 def _read_run(connection: Connection, run_no: int) -> RunRecord:
-    return _record(connection.execute(select(runs).where(runs.c.no == run_no)).one())
+    return record_of(connection.execute(select(runs).where(runs.c.no == run_no)).one())
 
 
-def _record(row: Row[tuple[object, ...]]) -> RunRecord:
+def record_of(row: Row[tuple[object, ...]]) -> RunRecord:
+    """The run that a row of the table holds."""
     tags = row._mapping["tags"]
     return RunRecord(
         **{

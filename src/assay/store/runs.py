@@ -98,7 +98,7 @@ def start(store: Store, new: NewRun, *, evidence: int | None = None, alone: bool
         if alone:
             same = (runs.c.identity == record.identity) & (runs.c.status == "running") & (runs.c.no != record.no)
             for row in connection.execute(select(runs).where(same)).all():
-                _refuse_second(_record(row))
+                _refuse_second(record_of(row))
         return record
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Select, Table, and_, func, select
 from assay.store.row_address import ONE_ROW, STEP, RowLayout, bounds, pack, unpack
 from assay.store.schema import failures, samples, scores, unsettled, votes
 from assay.store.store import Store, insert_many
+from assay.store.stored_text import readable_rows
 from assay.store.votes import VOTES, has_votes, read_votes
 from assay.types import Failure
 
@@ -440,12 +441,12 @@ def sample_ids(store: Store, run_no: int) -> Iterator[list[str]]:
 
 def raw_rows(connection: Connection, query: str, parameters: Sequence[Any]) -> list[Any]:
     """The rows of a query as the driver gives them: tuples, several times faster than SQLAlchemy's rows."""
-    if connection.dialect.paramstyle != "qmark":
-        query = query.replace("?", "%s")
+    is_sqlite = connection.dialect.paramstyle == "qmark"
     cursor = connection.connection.cursor()
     try:
-        cursor.execute(query, tuple(parameters))
-        return list(cursor.fetchall())
+        cursor.execute(query if is_sqlite else query.replace("?", "%s"), tuple(parameters))
+        rows = cursor.fetchall()
+        return list(rows) if is_sqlite else readable_rows(rows)
     finally:
         cursor.close()
 

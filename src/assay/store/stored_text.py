@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from sqlalchemy import Dialect, Text
@@ -31,6 +31,16 @@ def unescaped(text: str) -> str:
     if MARK not in text:
         return text
     return _ESCAPED.sub(lambda match: _NUL if match[1] == "0" else MARK, text)
+
+
+def readable_rows(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Rows as a driver of PostgreSQL gives them, with their texts as they were written."""
+    return [
+        tuple(unescaped(value) if type(value) is str else value for value in row)
+        if any(type(value) is str and MARK in value for value in row)
+        else row
+        for row in rows
+    ]
 
 
 class StoredText(TypeDecorator[str]):

@@ -7,6 +7,7 @@ AssayError                  something a person can act on; the command line prin
 │   └── NotGenerated        a dataset must be generated first
 ├── RunError                the run could not go on; what was finished is kept (exit code 3)
 │   ├── StoreError          the store cannot be opened, read or written
+│   │   └── StoreUnreachable the connection to the database of the store failed or was lost
 │   └── TemplateFailure     a template gave no result for one sample; others go on
 └── Interrupted             stopped by the user; the same command goes on from here (exit code 130)
 """
@@ -97,6 +98,14 @@ class RunError(AssayError):
 
 class StoreError(RunError):
     """The store cannot be opened, read or written."""
+
+
+class StoreUnreachable(StoreError):
+    """The connection to the database failed or was lost; `temporary` when it may work again by itself."""
+
+    def __init__(self, message: str, *, temporary: bool = True) -> None:
+        self.temporary = temporary
+        super().__init__(message)
 
 
 class RejectedValue(StoreError):

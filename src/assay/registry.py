@@ -209,12 +209,13 @@ class PerSampleSums:
 
     `read` takes the values and the metadata of a score and gives what the sample adds, or None when the sample is
     excluded; `fields` are those that it reads. `compare` takes the name of a value and what the same samples add in two
-    runs, and gives a `stats.paired_sums.SumPair`. `shown` gives the number to show for one sample, if it has one.
+    runs, and gives a `stats.paired_sums.SumPair`; with counts, a pair stands for so many alike. `shown` gives the
+    number to show for one sample, if it has one.
     """
 
     fields: Names
     read: Callable[[Mapping[str, Any]], Any | None]
-    compare: Callable[[str, Sequence[Any], Sequence[Any]], Any]
+    compare: Callable[..., Any]
     shown: Callable[[Any], float | None]
 
 

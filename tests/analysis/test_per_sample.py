@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 
+from assay.analysis.columns import Labels, PackedTexts
 from assay.analysis.means import SampleMean, answer_columns, sample_means, sample_measures
-from assay.analysis.per_sample import RunSeries, Series, series_of
+from assay.analysis.per_sample import ReadOptions, RunSeries, Series, series_of
 from assay.api.run import run_file
 from assay.builtin import registry
 from assay.errors import SpecError
@@ -66,11 +68,11 @@ def test_means_weighted_averages_and_accuracies_are_read_sample_by_sample(stored
         for name, value in metric.result.values.items()
     }
     for address, series in found.series.items():
-        numbers = list(series.values.values())
+        numbers = series.numbers[series.present].tolist()
         assert sum(numbers) / len(numbers) == pytest.approx(kept[address].value)
         assert len(numbers) == kept[address].n
     binary = found.series["string_equals/binary-classification/accuracy"]
-    assert binary.failed == dict.fromkeys(("s3", "s4"), "it has no number in answer_gt and answer_pred")
+    assert binary.failed(found.ids) == dict.fromkeys(("s3", "s4"), "it has no number in answer_gt and answer_pred")
     assert measures["string_equals/mean/Accuracy"].bounds == (0.0, 1.0)
     assert [measure.headline for measure in measures.values()] == [True, True, True, True, False]
 
@@ -78,10 +80,11 @@ def test_means_weighted_averages_and_accuracies_are_read_sample_by_sample(stored
 def test_columns_of_recorded_answers_do_not_count_for_the_content(stored):
     store, record, _ = stored
     assert answer_columns(record) == {"said"}
-    whole, less = (series_of(store, record, {}, ignored=ignored).contents for ignored in ((), ("said",)))
-    assert set(whole) == set(less)
-    assert len(set(whole.values())) == 5
-    assert whole != less
+    whole, less = (series_of(store, record, {}, ReadOptions(ignored=ignored)) for ignored in ((), ("said",)))
+    assert whole.ids == less.ids
+    assert len(set(whole.contents.tolist())) == 5
+    assert len(set(less.contents.tolist())) == 5
+    assert not (whole.contents == less.contents).any()
 
 
 def test_a_run_without_numbers_is_refused(stored):
@@ -93,19 +96,26 @@ def test_a_run_without_numbers_is_refused(stored):
 def test_rows_of_one_sample_stay_together_and_labels_join_more(stored):
     _, record, _ = stored
     measure = SampleMean(address="s/m/v", scorer="s", read=lambda score: None, fields=("v",))
-    series = Series(measure, clusters={"q1/1": "x", "q2/1": "x"})
-    sources = {"q1/0": "q1", "q1/1": "q1", "q2/0": "q2", "q2/1": "q2", "q3": "q3"}
-    ids = list(sources)
+    ids = PackedTexts(["q1/0", "q1/1", "q2/0", "q2/1", "q3"])
+    rows = np.arange(5)
 
-    def groups(made):
-        codes = RunSeries(record=record, series={"s/m/v": made}, contents={}, sources=sources).clusters(ids, "s/m/v")
+    def groups(clusters, sources):
+        series = Series(
+            measure,
+            numbers=np.zeros(5),
+            reasons=Labels(np.full(5, -1), ()),
+            lost=np.zeros(5, dtype=bool),
+            clusters=clusters,
+        )
+        run = RunSeries(record=record, series={"s/m/v": series}, ids=ids, contents=rows, sources=sources)
+        assert run.clusters(rows[:0], "s/m/v") is None
+        codes = run.clusters(rows, "s/m/v")
         return None if codes is None else [codes.tolist().index(code) for code in codes.tolist()]
 
-    assert groups(Series(measure)) == [0, 0, 2, 2, 4]
-    assert groups(series) == [0, 0, 0, 0, 4]
-    alone = RunSeries(record=record, series={"s/m/v": Series(measure)}, contents={}, sources={})
-    assert alone.clusters(ids, "s/m/v") is None
-    assert alone.clusters([], "s/m/v") is None
+    sources = Labels(np.array([0, 0, 1, 1, 2]), ("q1", "q2", "q3"))
+    assert groups(None, sources) == [0, 0, 2, 2, 4]
+    assert groups(Labels(np.array([-1, 0, -1, 0, -1]), ("x",)), sources) == [0, 0, 0, 0, 4]
+    assert groups(None, None) is None
 
 
 def test_the_trials_of_a_sample_are_one_number(live):
@@ -121,10 +131,11 @@ def test_the_trials_of_a_sample_are_one_number(live):
     found = series_of(store, record, sample_means(store, record, registry()))
     store.close()
     (series,) = found.series.values()
-    assert len(series.values) == 6
+    assert series.present.all()
+    assert len(series.numbers) == 6
     assert aggregate([{"is_correct": 1.0}] * 2, Trials(num_trials=2)) == {"is_correct": 1.0}
     mean = outcome.json["scorers"][0]["metrics"][0]["values"]["accuracy"]["value"]
-    assert sum(series.values.values()) / 6 == pytest.approx(mean)
+    assert series.numbers.mean() == pytest.approx(mean)
 
 
 MIXED = """
@@ -160,14 +171,28 @@ def test_reading_by_columns_gives_what_reading_sample_by_sample_gives(project, m
     try:
         record = find(store, report.run)
         measures = sample_measures(store, record, registry())
-        fast = series_of(store, record, measures, ignored={"said"})
+        fast = series_of(store, record, measures, ReadOptions(ignored={"said"}))
         # digests of single columns are only to be had sample by sample
-        slow = series_of(store, record, measures, ignored={"said"}, columns=True)
+        slow = series_of(store, record, measures, ReadOptions(ignored={"said"}, columns=True))
+        known = series_of(store, record, measures, ReadOptions(only_outcomes=40))
     finally:
         store.close()
-    assert fast.series == slow.series
-    assert (fast.contents, fast.names, fast.sources) == (slow.contents, slow.names, slow.sources)
+    assert list(fast.series) == list(slow.series) == list(known.series)
+    for address, series in fast.series.items():
+        for other in (slow.series[address], known.series[address]):
+            for column in dataclasses.fields(Series):
+                np.testing.assert_equal(plain(getattr(series, column.name)), plain(getattr(other, column.name)))
+    assert fast.ids == slow.ids
+    assert (fast.contents == slow.contents).all()
+    assert (fast.names, fast.sources) == (slow.names, slow.sources)
     accuracy = fast.series["string_equals/mean/Accuracy"]
-    assert accuracy.values
-    assert accuracy.lost
-    assert len(accuracy.values) + len(accuracy.failed) == 40
+    assert accuracy.present.any()
+    assert accuracy.lost.any()
+    assert accuracy.present.sum() + len(accuracy.failed(fast.ids)) == 40
+
+
+def plain(column):
+    """Labels as texts: the codes depend on the order in which they were met."""
+    if isinstance(column, Labels):
+        return [None if code < 0 else column.names[code] for code in column.codes.tolist()]
+    return column

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from assay.analysis.columns import RowIndex
 from assay.analysis.means import answer_columns, one_mean, sample_means
 from assay.analysis.per_sample import RunSeries, Series, series_of
 from assay.builtin import registry
@@ -21,7 +22,7 @@ from assay.judging.option_key import option_key
 from assay.results.calibration import Calibration
 from assay.spec.nearest import listing, nearest
 from assay.stats.calibration import LabelledScores, calibrate
-from assay.stats.clusters import FloatArray
+from assay.stats.clusters import FloatArray, IntArray
 from assay.stats.label_sampling import chances_to_label, drawn, origin_chance
 from assay.stats.random import generator
 from assay.store.decoder import Sample, read_samples
@@ -71,18 +72,18 @@ def calibrate_run(
 ) -> tuple[Calibration, ...]:
     """Correct the judge's number by the labels in a file: for the run, or for every criterion that the file names."""
     run, series = judged_run(store, record, metric)
-    by_criterion = read_labels(path, series)
+    by_criterion = read_labels(path, run.index(), series)
     refuse_other_answers(store, record, path)
     return tuple(_calibrated(run, series, name, labels, level) for name, labels in by_criterion.items())
 
 
-def read_labels(path: Path, series: Series) -> dict[str | None, HumanLabels]:
+def read_labels(path: Path, index: RowIndex, series: Series) -> dict[str | None, HumanLabels]:
     """The labels of a file by criterion; a SpecError with everything wrong with it."""
     by_criterion: dict[str | None, HumanLabels] = {}
     refused = Refused(path)
     for number, row in enumerate(read_table(path, ("sample_id", "label")), start=1):
         try:
-            _add_label(by_criterion, row, series)
+            _add_label(by_criterion, row, index, series)
         except ValueError as wrong:
             refused.add(number, str(wrong))
     refused.check()
@@ -125,12 +126,16 @@ def _comparable(cell: Any) -> str | float:
     return text if number is None else number
 
 
-def _add_label(by_criterion: dict[str | None, HumanLabels], row: Mapping[str, Any], series: Series) -> None:
+def _add_label(
+    by_criterion: dict[str | None, HumanLabels], row: Mapping[str, Any], index: RowIndex, series: Series
+) -> None:
     criterion = _text(row.get("criterion")) or None
     if criterion is not None and criterion not in series.criteria:
         criteria = listing(series.criteria)
-        raise ValueError(f'unknown criterion "{criterion}"{_hint(criterion, series.criteria)}; known: {criteria}')
-    sample_id = _sample_id(_text(row["sample_id"]), series)
+        raise ValueError(
+            f'no criterion is called "{criterion}"{_hint(criterion, series.criteria)}; there is {criteria}'
+        )
+    sample_id = _sample_id(_text(row["sample_id"]), index)
     labels = by_criterion.setdefault(criterion, HumanLabels())
     chance = _text(row.get(CHANCE))
     if chance:
@@ -157,11 +162,11 @@ def _hint(name: str, names: Mapping[str, Any]) -> str:
     return f'; did you mean "{closest}"?' if closest else ""
 
 
-def _sample_id(sample_id: str, series: Series) -> str:
+def _sample_id(sample_id: str, index: RowIndex) -> str:
     for name in (sample_id, sample_id.removeprefix("'")):
-        if name in series.values or name in series.failed:
+        if index.find(name) is not None:
             return name
-    raise ValueError(f'the run has no sample "{sample_id}"{_hint(sample_id, {**series.values, **series.failed})}')
+    raise ValueError(f'the run has no sample "{sample_id}"{_hint(sample_id, dict.fromkeys(index.ids))}')
 
 
 def _chance(text: str) -> float:
@@ -187,23 +192,34 @@ def _bounds(series: Series, criterion: str | None) -> tuple[float, float] | None
     """The declared range; 0 to 1 where all that was judged lies in it."""
     if criterion is None and series.measure.bounds is not None:
         return series.measure.bounds
-    numbers = series.values.values() if criterion is None else series.criteria[criterion].values()
-    return (0.0, 1.0) if all(0 <= number <= 1 for number in numbers) else None
+    numbers = _judged(series, criterion)
+    numbers = numbers[np.isfinite(numbers)]
+    return (0.0, 1.0) if bool(((numbers >= 0) & (numbers <= 1)).all()) else None
+
+
+def _judged(series: Series, criterion: str | None) -> FloatArray:
+    """The judge's number of each row, of the metric or of one criterion; NaN where it has none."""
+    return series.numbers if criterion is None else series.criteria[criterion]
 
 
 def _calibrated(
     run: RunSeries, series: Series, criterion: str | None, labels: HumanLabels, level: float
 ) -> Calibration:
-    judged = series.values if criterion is None else series.criteria[criterion]
-    ids = [sample_id for sample_id in labels.numbers if sample_id in judged]
-    rest = [sample_id for sample_id in judged if sample_id not in labels.numbers]
+    judged = _judged(series, criterion)
+    index = run.index()
+    row_of = {sample_id: row for sample_id in labels.numbers for row in [index.find(sample_id)] if row is not None}
+    ids = [sample_id for sample_id in row_of if np.isfinite(judged[row_of[sample_id]])]
+    rows = np.array([row_of[sample_id] for sample_id in ids], dtype=np.int64)
+    others = np.isfinite(judged)
+    others[rows] = False
+    rest = np.flatnonzero(others)
     warnings = _warnings(labels, n_unjudged=len(labels.numbers) - len(ids))
-    chances, rest_chances = _chances(labels, judged, (ids, rest), _bounds(series, criterion), warnings)
-    clusters = run.clusters([*ids, *rest], series.measure.address)
+    chances, rest_chances = _chances(labels, judged, (ids, rows, rest), _bounds(series, criterion), warnings)
+    clusters = run.clusters(np.concatenate([rows, rest]), series.measure.address)
     scores = LabelledScores(
         labels=np.array([labels.mean(sample_id) for sample_id in ids], dtype=np.float64),
-        judged=_column(judged, ids),
-        rest=_column(judged, rest),
+        judged=judged[rows],
+        rest=judged[rest],
         chances=chances,
         rest_chances=rest_chances,
         clusters=None if clusters is None else clusters[: len(ids)],
@@ -230,10 +246,6 @@ def _calibrated(
     )
 
 
-def _column(judged: Mapping[str, float], ids: Sequence[str]) -> FloatArray:
-    return np.array([judged[sample_id] for sample_id in ids], dtype=np.float64)
-
-
 def _warnings(labels: HumanLabels, *, n_unjudged: int) -> list[str]:
     warnings = []
     if n_unjudged:
@@ -248,30 +260,30 @@ def _warnings(labels: HumanLabels, *, n_unjudged: int) -> list[str]:
 
 def _chances(
     labels: HumanLabels,
-    judged: Mapping[str, float],
-    ids: tuple[Sequence[str], Sequence[str]],
+    judged: FloatArray,
+    labelled: tuple[Sequence[str], IntArray, IntArray],
     bounds: tuple[float, float] | None,
     warnings: list[str],
 ) -> tuple[FloatArray | None, FloatArray | None]:
     """The chances of labelled and other samples; None where labels came without them, or not all with them."""
     if not labels.chances:
         return None, None
-    labelled, rest = ids
-    if any(sample_id not in labels.chances for sample_id in labelled):
-        warnings.append(f"some labels have no {CHANCE}: all labels are treated as drawn uniformly")
+    ids, rows, rest = labelled
+    if any(sample_id not in labels.chances for sample_id in ids):
+        warnings.append(f"some labels have no {CHANCE}: all are taken as drawn evenly")
         return None, None
-    every = list(judged)
-    recomputed = dict(zip(every, chances_to_label(_doubt(judged, every, bounds), labels.drawn).tolist(), strict=True))
-    stored = np.array([labels.chances[sample_id] for sample_id in labelled], dtype=np.float64)
-    if not np.allclose(stored, [recomputed[sample_id] for sample_id in labelled], rtol=1e-3):
+    recomputed = np.full(len(judged), np.nan)
+    present = np.isfinite(judged)
+    recomputed[present] = chances_to_label(_doubt(judged[present], bounds), labels.drawn)
+    stored = np.array([labels.chances[sample_id] for sample_id in ids], dtype=np.float64)
+    if not np.allclose(stored, recomputed[rows], rtol=1e-3):
         warnings.append("the labels were drawn for another run: its other samples are taken as equally likely")
         return stored, None
-    return stored, np.array([recomputed[sample_id] for sample_id in rest], dtype=np.float64)
+    return stored, recomputed[rest]
 
 
-def _doubt(judged: Mapping[str, float], ids: Sequence[str], bounds: tuple[float, float] | None) -> FloatArray:
+def _doubt(numbers: FloatArray, bounds: tuple[float, float] | None) -> FloatArray:
     """How unsure a judge's number is of itself: most in the middle of the range; yes and no are equally sure."""
-    numbers = _column(judged, ids)
     if bounds is None:
         return np.ones_like(numbers)
     share = (numbers - bounds[0]) / (bounds[1] - bounds[0])
@@ -290,13 +302,13 @@ def suggest_labels(
     store: Store, record: RunRecord, n: int, *, metric: str | None = None, seed: int = 0
 ) -> list[Suggestion]:
     """Draw samples for people to label: the doubtful more often, every one with a known chance."""
-    _, series = judged_run(store, record, metric)
-    ids = list(series.values)
-    if not ids:
+    run, series = judged_run(store, record, metric)
+    rows = np.flatnonzero(series.present)
+    if not len(rows):
         raise SpecError(f"run {record.id} has no sample with a number: there is nothing to label")
-    chances = chances_to_label(_doubt(series.values, ids, _bounds(series, None)), n)
+    chances = chances_to_label(_doubt(series.numbers[rows], _bounds(series, None)), n)
     places = drawn(chances, rng=generator(seed, f"suggest/{series.measure.address}"))
-    chosen = {ids[place]: float(chances[place]) for place in places.tolist()}
+    chosen = {run.ids[int(rows[place])]: float(chances[place]) for place in places.tolist()}
     return [
         Suggestion(entry=entry, chance=chosen[entry.sample_id])
         for entry in read_samples(store, record)

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations, pairwise
 from string import ascii_uppercase
 
 import numpy as np
 import orjson
 
+from assay.analysis.columns import MISSING, LateTexts
 from assay.analysis.means import SampleMean, answer_columns, one_mean, sample_measures
-from assay.analysis.per_sample import RunSeries, Series, series_of
+from assay.analysis.per_sample import ReadOptions, RunSeries, Series, has_plain_rows, series_of
 from assay.analysis.sources import by_source, gaps, made_columns
 from assay.builtin import registry
 from assay.errors import Problem, SpecError
 from assay.prepare.describe import completed
 from assay.registry import Registry
-from assay.results.comparison import Compared, Comparison, Flip, Matching, NamedRun, Part
+from assay.results.comparison import Compared, Comparison, Flips, Matching, NamedRun, Part
 from assay.results.rules import one_address
 from assay.results.run import SampleCounts, invalid_count
 from assay.spec.nearest import listing, nearest
 from assay.stats import interval
-from assay.stats.clusters import FloatArray
+from assay.stats.clusters import FloatArray, IntArray
 from assay.stats.interval import z_value
 from assay.stats.macro import macro_mean, paired_macro
 from assay.stats.multiple import benjamini_hochberg, holm
@@ -32,6 +34,7 @@ from assay.stats.random import generator
 from assay.store.decoder import read_samples
 from assay.store.run_spec import changed_settings
 from assay.store.runs import RunRecord, differing
+from assay.store.sample_rows import same_samples, sample_ids
 from assay.store.store import Store
 from assay.types import MetricValue
 
@@ -68,14 +71,21 @@ def compare_runs(store: Store, records: Sequence[RunRecord], options: CompareOpt
         raise SpecError(f"at most {MOST_RUNS} runs can be compared at once")
     ignored = {*options.ignored, *(name for record in records for name in answer_columns(record))}
     measures, notes = _measures(store, records, options)
-    read = _read(store, records, measures, ignored, worst_case=options.worst_case)
+    read = _read(store, records, measures, ignored, options)
     _refuse_unknown(options.ignored, read)
     lettered = list(zip(ascii_uppercase, read, strict=False))
     pairs = list(combinations(lettered, 2)) if options.all_pairs else [(lettered[0], other) for other in lettered[1:]]
-    matching = tuple(_match(store, first, other) for first, other in pairs)
+    matches = [_match(store, first, other) for first, other in pairs]
+    matching = tuple(match for match, _ in matches)
     every = [
-        _compare_metric(first, other, address, match, options)
-        for ((_, first), (_, other)), match in zip(pairs, matching, strict=True)
+        _compare_metric(
+            _Differ(first, first.series[address], other.series[address], options.level),
+            other,
+            match,
+            rows,
+            filled=options.worst_case,
+        )
+        for ((_, first), (_, other)), (match, rows) in zip(pairs, matches, strict=True)
         for address in measures[0]
     ]
     return Comparison(
@@ -105,16 +115,21 @@ def _read(
     records: Sequence[RunRecord],
     measures: Sequence[Mapping[str, SampleMean]],
     ignored: Collection[str],
-    *,
-    worst_case: bool,
+    options: CompareOptions,
 ) -> list[RunSeries]:
     """Every run once; where one has several rows per sample, all of them sample by sample."""
     fanned = any(record.spec.fans_out for record in records)
+    # a name to ignore is checked against the columns of the samples
+    shared = None if fanned or options.ignored else _shared_samples(store, records)
+    reading = ReadOptions(ignored=ignored, columns=fanned, only_outcomes=shared)
     read: dict[str, RunSeries] = {}
     for record, means in zip(records, measures, strict=True):
         if record.id not in read:
-            read[record.id] = series_of(store, record, means, ignored=ignored, columns=fanned)
-    if worst_case:
+            read[record.id] = series_of(store, record, means, reading)
+    if shared is not None:
+        ids, contents = LateTexts(shared, partial(sample_ids, store, records[0].rows_of)), np.zeros(shared, np.int64)
+        read = {name: replace(run, ids=ids, contents=contents) for name, run in read.items()}
+    if options.worst_case:
         for record in records:
             for series in read[record.id].series.values():
                 series.fill_lost(1 if record.id == records[0].id else 0)
@@ -122,6 +137,26 @@ def _read(
         output_columns = {name for run in read.values() for name in made_columns(run)}
         read = {name: by_source(run, output_columns) for name, run in read.items()}
     return [read[record.id] for record in records]
+
+
+def _shared_samples(store: Store, records: Sequence[RunRecord]) -> int | None:
+    """How many samples the runs have, where all have the same ones in the same order, without a gap; else None."""
+    first, *others = records
+    datasets = {record.spec.dataset.sha256 for record in records}
+    if len(datasets) > 1 or None in datasets or not all(has_plain_rows(store, record) for record in records):
+        return None
+    sizes = {same_samples(store, first.rows_of, other.rows_of) for other in others}
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def _common_rows(first: RunSeries, other: RunSeries) -> tuple[IntArray, IntArray]:
+    """The rows of the samples that two runs have by their ids, in the order of the first."""
+    if first.ids is other.ids or first.ids == other.ids:
+        every = np.arange(len(first.ids))
+        return every, every
+    theirs = other.index().rows_of(first.ids)
+    ours = np.flatnonzero(theirs != MISSING)
+    return ours, theirs[ours]
 
 
 def _refuse_unknown(ignored: Sequence[str], read: Sequence[RunSeries]) -> None:
@@ -218,28 +253,39 @@ def _live_digest(record: RunRecord) -> str | None:
     return None if answer_columns(record) else record.spec.dataset.sha256
 
 
-def _match(store: Store, baseline: tuple[str, RunSeries], compared: tuple[str, RunSeries]) -> Matching:
+Pairs = tuple[IntArray, IntArray]
+"""The rows of the same samples in two runs."""
+
+
+def _match(store: Store, baseline: tuple[str, RunSeries], compared: tuple[str, RunSeries]) -> tuple[Matching, Pairs]:
     (against, first), (letter, other) = baseline, compared
-    here, theirs = first.contents, other.contents
-    both = [sample_id for sample_id in here if sample_id in theirs]
-    changed = tuple(sample_id for sample_id in both if here[sample_id] != theirs[sample_id])
+    ours, theirs = _common_rows(first, other)
+    equal = first.contents[ours] == other.contents[theirs]
+    changed = tuple(first.ids[row] for row in ours[~equal].tolist())
     matching = Matching(
         letter=letter,
         against=against,
-        n_common=len(both) - len(changed),
-        only_before=tuple(sample_id for sample_id in here if sample_id not in theirs),
-        only_after=tuple(sample_id for sample_id in theirs if sample_id not in here),
+        n_common=int(equal.sum()),
+        only_before=_ids_without(first.ids, ours),
+        only_after=_ids_without(other.ids, theirs),
         other_content=changed,
     )
     if not matching.n_common:
         raise SpecError(_nothing_in_common(store, first, other, changed))
-    return matching
+    return matching, (ours[equal], theirs[equal])
+
+
+def _ids_without(ids: Sequence[str], rows: IntArray) -> tuple[str, ...]:
+    """The ids of all other rows."""
+    others = np.ones(len(ids), dtype=np.bool_)
+    others[rows] = False
+    return tuple(ids[row] for row in np.flatnonzero(others).tolist())
 
 
 def _nothing_in_common(store: Store, first: RunSeries, other: RunSeries, changed: Sequence[str]) -> str:
     head = f"runs {first.record.id} and {other.record.id} have no sample in common"
     if not changed:
-        ids = (listing(list(run.contents), most=IDS_SHOWN) for run in (first, other))
+        ids = (listing(list(run.ids), most=IDS_SHOWN) for run in (first, other))
         return f"{head}: their ids are {' and '.join(ids)}"
     rows = [next(read_samples(store, run.record, sample_id=changed[0]), None) for run in (first, other)]
     one, two = ({} if row is None else row.sample for row in rows)
@@ -252,12 +298,14 @@ def _nothing_in_common(store: Store, first: RunSeries, other: RunSeries, changed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PairedMetric:
-    """A comparison before the others are known; `values` holds the numbers of the samples that both runs have."""
+    """A comparison before the others are known; `values` holds the numbers of the `rows` that both runs have."""
 
     letter: str
     against: str
     address: str
-    values: tuple[Mapping[str, float], Mapping[str, float]]
+    ids: Sequence[str]
+    rows: IntArray
+    values: tuple[FloatArray, FloatArray]
     paired: Paired
     groups: Mapping[str, Paired]
     criteria: Mapping[str, Paired]
@@ -268,67 +316,58 @@ class _PairedMetric:
 
 
 def _compare_metric(
-    first: RunSeries, other: RunSeries, address: str, matching: Matching, options: CompareOptions
+    differ: _Differ, other: RunSeries, matching: Matching, matched: Pairs, *, filled: bool
 ) -> _PairedMetric:
-    before, after = first.series[address], other.series[address]
-    matched = [sample_id for sample_id in first.contents if first.contents[sample_id] == other.contents.get(sample_id)]
-    ids = [sample_id for sample_id in matched if sample_id in before.values and sample_id in after.values]
-    differ = _Differ(first, before, after, options.level)
-    labels = dict.fromkeys(before.groups[sample_id] for sample_id in ids if sample_id in before.groups)
-    difference, numbers = differ.whole(ids)
+    first, before, after = differ.first, differ.before, differ.after
+    ours, theirs = matched
+    present = before.present[ours] & after.present[theirs]
+    rows = ours[present], theirs[present]
+    labels = before.groups
+    difference, numbers = differ.whole(rows)
+    groups = {}
+    if labels is not None:
+        codes = labels.codes[rows[0]]
+        for code in sorted(set(np.unique(codes).tolist()) - {MISSING}, key=labels.names.__getitem__):
+            in_group = codes == code
+            groups[labels.names[code]] = differ.of((rows[0][in_group], rows[1][in_group]), labels.names[code])
+    criteria = {}
+    for name in before.criteria:
+        if name in after.criteria:
+            sides = before.criteria[name][ours], after.criteria[name][theirs]
+            criteria[name] = differ.values(*sides, ours, name)
     return _PairedMetric(
         letter=matching.letter,
         against=matching.against,
-        address=address,
-        values=(_sample_values(before, ids), _sample_values(after, ids)),
+        address=before.measure.address,
+        ids=first.ids,
+        rows=rows[0],
+        values=(before.shown(rows[0]), after.shown(rows[1])),
         paired=difference,
-        groups={
-            label: differ.of([sample_id for sample_id in ids if before.groups.get(sample_id) == label], label)
-            for label in sorted(labels)
-        },
-        criteria={
-            name: differ.values(values, after.criteria[name], [e for e in matched if e in values], name)
-            for name, values in before.criteria.items()
-            if name in after.criteria
-        },
-        failed=(
-            sum(sample_id not in before.values for sample_id in matched),
-            sum(sample_id not in after.values for sample_id in matched),
-        ),
-        counts=(
-            _counts(first, before, matched, filled=options.worst_case),
-            _counts(other, after, matched, filled=options.worst_case),
-        ),
+        groups=groups,
+        criteria=criteria,
+        failed=(int((~before.present[ours]).sum()), int((~after.present[theirs]).sum())),
+        counts=(_counts(first, before, ours, filled=filled), _counts(other, after, theirs, filled=filled)),
         range_known=before.measure.bounds is not None and after.measure.bounds is not None,
         numbers=numbers,
     )
 
 
-def _counts(run: RunSeries, series: Series, matched: Sequence[str], *, filled: bool) -> SampleCounts:
+def _counts(run: RunSeries, series: Series, matched: IntArray, *, filled: bool) -> SampleCounts:
     """How many of the samples that both runs have entered the number of one, failed, or were left out.
 
     Failed samples that were `filled` with the end of a range have a value, but no score: they are not part of n.
     """
-    failed = sum(sample_id in series.lost for sample_id in matched)
-    without = sum(sample_id not in series.values or (filled and sample_id in series.lost) for sample_id in matched)
-    lost_without = sum(sample_id in series.lost and (filled or sample_id not in series.values) for sample_id in matched)
+    present, lost = series.present[matched], series.lost[matched]
+    without = ~present | lost if filled else ~present
     scorers = [] if run.record.summary is None else orjson.loads(run.record.summary)["scorers"]
     detail = next((scorer.get("detail") for scorer in scorers if scorer["key"] == series.measure.scorer), None)
     return SampleCounts(
-        n=len(matched) - without,
-        failed=failed,
-        excluded=without - lost_without,
+        n=int((~without).sum()),
+        failed=int(lost.sum()),
+        excluded=int((without & ~lost).sum()),
         invalid=invalid_count(detail),
         total=len(matched),
     )
-
-
-def _sample_values(series: Series, ids: Sequence[str]) -> dict[str, float]:
-    """The number of each sample: the mean of its rows, where it has several."""
-    if series.measure.sums is not None:
-        numbers = {sample_id: series.measure.sums.shown(series.values[sample_id]) for sample_id in ids}
-        return {sample_id: number for sample_id, number in numbers.items() if number is not None}
-    return {sample_id: series.values[sample_id] / series.sizes.get(sample_id, 1) for sample_id in ids}
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,82 +379,74 @@ class _Differ:
     after: Series
     level: float
 
-    def whole(self, ids: Sequence[str]) -> tuple[Paired, tuple[MetricValue, MetricValue]]:
+    def whole(self, rows: Pairs) -> tuple[Paired, tuple[MetricValue, MetricValue]]:
         """The difference over these samples, and the number of either run over them."""
-        if self.before.measure.sums is not None and ids:
-            number_pair = self.sums(ids)
+        if self.before.codes is not None and len(rows[0]):
+            number_pair = self.sums(rows)
             return number_pair.difference, (number_pair.before, number_pair.after)
-        return self.of(ids), (self.mean(self.before, ids), self.mean(self.after, ids))
+        return self.of(rows), (self.mean(self.before, rows[0], rows[0]), self.mean(self.after, rows[1], rows[0]))
 
-    def sums(self, ids: Sequence[str], part: str = "") -> PairedSums:
+    def sums(self, rows: Pairs, part: str = "") -> PairedSums:
         """The difference of two numbers that are functions of sums over these samples."""
-        measure = self.before.measure
+        measure, before, after = self.before.measure, self.before, self.after
         assert measure.sums is not None
-        pair = measure.sums.compare(
-            measure.value,
-            [self.before.values[sample_id] for sample_id in ids],
-            [self.after.values[sample_id] for sample_id in ids],
-        )
-        return paired_sums(pair, self.first.clusters(ids, measure.address), rng=self._rng(part), level=self.level)
+        assert before.codes is not None
+        assert after.codes is not None
+        # most samples add the same as others: only distinct pairs become objects
+        joined = before.codes[rows[0]] * len(after.entries) + after.codes[rows[1]]
+        distinct, codes, counts = np.unique(joined, return_inverse=True, return_counts=True)
+        entries = [
+            (before.entries[pair // len(after.entries)], after.entries[pair % len(after.entries)])
+            for pair in distinct.tolist()
+        ]
+        pair = measure.sums.compare(measure.value, [one for one, _ in entries], [other for _, other in entries], counts)
+        pair = replace(pair, codes=pair.codes[codes])
+        return paired_sums(pair, self.first.clusters(rows[0], measure.address), rng=self._rng(part), level=self.level)
 
-    def of(self, ids: Sequence[str], part: str = "") -> Paired:
+    def of(self, rows: Pairs, part: str = "") -> Paired:
         """The difference over these samples; samples of several rows count for all of them."""
-        if self.before.measure.sums is not None and ids:
-            return self.sums(ids, part).difference
-        sides = [_sample_values(side, ids) for side in (self.before, self.after)]
-        if not self.before.sizes or len(ids) < 2:
-            return self.values(sides[0], sides[1], ids, part)
-        sums = _array(self.before.values, ids), _array(self.after.values, ids)
-        sizes = _array(self.before.sizes, ids), _array(self.after.sizes, ids)
+        before, after = self.before, self.after
+        if before.codes is not None and len(rows[0]):
+            return self.sums(rows, part).difference
+        sides = before.shown(rows[0]), after.shown(rows[1])
+        if before.sizes is None or after.sizes is None or len(rows[0]) < 2:
+            return self.values(*sides, rows[0], part)
+        sums = before.numbers[rows[0]], after.numbers[rows[1]]
+        sizes = before.sizes[rows[0]].astype(np.float64), after.sizes[rows[1]].astype(np.float64)
         gap = gaps(sums, sizes)
-        difference = self.values(dict.fromkeys(ids, 0.0), dict(zip(ids, gap.tolist(), strict=True)), ids, part)
-        wins, losses = (sum((sides[1][e] - sides[0][e]) * way > 0 for e in ids) for way in (1, -1))
-        return replace(difference, wins=wins, losses=losses, ties=len(ids) - wins - losses)
+        difference = self.values(np.zeros_like(gap), gap, rows[0], part)
+        wins, losses = (int(((sides[1] - sides[0]) * way > 0).sum()) for way in (1, -1))
+        return replace(difference, wins=wins, losses=losses, ties=len(gap) - wins - losses)
 
-    def values(self, before: Mapping[str, float], after: Mapping[str, float], ids: Sequence[str], part: str) -> Paired:
-        """The difference of two columns over the samples that both have."""
-        both = [sample_id for sample_id in ids if sample_id in before and sample_id in after]
-        if self.before.measure.macro_by is not None:
-            both = [sample_id for sample_id in both if sample_id in self.before.macro_groups]
-        groups = self.before.macro_codes(both)
+    def values(self, before: FloatArray, after: FloatArray, rows: IntArray, part: str) -> Paired:
+        """The difference of two columns, where both have a number; the rows are those of the first run."""
+        measure = self.before.measure
+        both = np.isfinite(before) & np.isfinite(after)
+        if self.before.macro_groups is not None:
+            both &= self.before.macro_groups.present(rows)
+        before, after, rows = before[both], after[both], rows[both]
+        groups, clusters = self.before.macro_codes(rows), self.first.clusters(rows, measure.address)
+        rng = self._rng(part)
         if groups is not None:
-            return paired_macro(
-                (_array(before, both), _array(after, both)),
-                groups,
-                self.first.clusters(both, self.before.measure.address),
-                rng=self._rng(part),
-                bounds=self.before.measure.bounds,
-                level=self.level,
-            )
-        return paired(
-            _array(before, both),
-            _array(after, both),
-            self.first.clusters(both, self.before.measure.address),
-            rng=self._rng(part),
-            bounds=self.before.measure.bounds,
-            level=self.level,
-        )
+            return paired_macro((before, after), groups, clusters, rng=rng, bounds=measure.bounds, level=self.level)
+        return paired(before, after, clusters, rng=rng, bounds=measure.bounds, level=self.level)
 
-    def mean(self, side: Series, ids: Sequence[str]) -> MetricValue:
-        """The number of one run over the samples that both have."""
-        clusters = self.first.clusters(ids, self.before.measure.address)
-        bounds = side.measure.bounds
-        groups = self.before.macro_codes(ids)
+    def mean(self, side: Series, rows: IntArray, first_rows: IntArray) -> MetricValue:
+        """The number of one run over the samples that both have; what joins and groups them is read of the first."""
+        clusters = self.first.clusters(first_rows, self.before.measure.address)
+        numbers, bounds = side.numbers[rows], side.measure.bounds
+        groups = self.before.macro_codes(first_rows)
         if groups is not None:
-            return macro_mean(_array(side.values, ids), groups, clusters, bounds=bounds, level=self.level)
-        if not side.sizes:
-            return interval.mean(_array(side.values, ids), clusters, rng=self._rng(), bounds=bounds, level=self.level)
-        sums, sizes = _array(side.values, ids), _array(side.sizes, ids)
-        if bool(((sums >= 0) & (sums <= sizes)).all()):
-            return interval.ratio(sums, sizes, clusters, level=self.level)
-        return MetricValue(value=float(sums.sum() / sizes.sum()), n=int(sizes.sum()))
+            return macro_mean(numbers, groups, clusters, bounds=bounds, level=self.level)
+        if side.sizes is None:
+            return interval.mean(numbers, clusters, rng=self._rng(), bounds=bounds, level=self.level)
+        sizes = side.sizes[rows].astype(np.float64)
+        if bool(((numbers >= 0) & (numbers <= sizes)).all()):
+            return interval.ratio(numbers, sizes, clusters, level=self.level)
+        return MetricValue(value=float(numbers.sum() / sizes.sum()), n=int(sizes.sum()))
 
     def _rng(self, part: str = "") -> np.random.Generator:
         return generator(self.first.record.seed, f"compare/{self.before.measure.address}[{part}]")
-
-
-def _array(values: Mapping[str, float], ids: Sequence[str]) -> FloatArray:
-    return np.array([values[sample_id] for sample_id in ids], dtype=np.float64)
 
 
 def _decided(every: Sequence[_PairedMetric], options: CompareOptions) -> list[Compared]:
@@ -431,7 +462,10 @@ _OPPOSITE: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
 def _compared(result: _PairedMetric, p: float | None, options: CompareOptions, lower: bool) -> Compared:
     difference, (before, after) = result.paired, result.values
     decision, without_margin = verdict(difference, p, margin=options.margin), verdict(difference, p)
-    numbers = [*before.values(), *after.values()]
+    numbers = np.concatenate([before, after])
+    numbers = numbers[np.isfinite(numbers)]
+    # NaN, where a sample has no number to show, differs from nothing
+    changed = np.flatnonzero((before > after) | (before < after))
     return Compared(
         letter=result.letter,
         against=result.against,
@@ -443,9 +477,7 @@ def _compared(result: _PairedMetric, p: float | None, options: CompareOptions, l
         verdict=_OPPOSITE.get(decision, decision) if lower else decision,
         apart=_OPPOSITE.get(without_margin, without_margin) if lower else without_margin,
         n_to_decide=_to_decide(difference, decision, options),
-        flips=tuple(
-            Flip(sample_id=e, before=before[e], after=after[e]) for e in before if e in after and before[e] != after[e]
-        ),
+        flips=Flips(result.ids, result.rows[changed], before[changed], after[changed]),
         failed_before=result.failed[0],
         failed_after=result.failed[1],
         counts_before=result.counts[0],
@@ -453,7 +485,7 @@ def _compared(result: _PairedMetric, p: float | None, options: CompareOptions, l
         range_known=result.range_known,
         groups=_parts(result.groups),
         criteria=_parts(result.criteria),
-        in_points=bool(numbers) and min(numbers) >= 0 and max(numbers) <= 1,
+        in_points=bool(len(numbers)) and bool(numbers.min() >= 0 and numbers.max() <= 1),
     )
 
 

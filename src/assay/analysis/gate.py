@@ -81,16 +81,16 @@ class RuleChecker:
         outcomes = []
         for end in {">": (0,), "<": (1,), "=": (0, 1)}[operator[0]]:
             series.fill_lost(end)
-            ids = list(series.values)
-            values = np.array([series.values[sample_id] for sample_id in ids], dtype=np.float64)
-            clusters, groups, bounds = run.clusters(ids, address), series.macro_codes(ids), series.measure.bounds
+            rows = np.flatnonzero(series.present)
+            values = series.numbers[rows]
+            clusters, groups, bounds = run.clusters(rows, address), series.macro_codes(rows), series.measure.bounds
             if groups is None:
                 rng = generator(run.record.seed, f"gate/{address}")
                 value = interval.mean(values, clusters, rng=rng, bounds=bounds)
             else:
                 value = macro_mean(values, groups, clusters, bounds=bounds)
             passed, reason = holds(value, operator, threshold, on=self._on)
-            failed = counted(len(series.lost), "failed sample")
+            failed = counted(int(series.lost.sum()), "failed sample")
             outcomes.append((passed, f"{reason} with {failed} at {series.measure.bounds[end]:g}"))
         return next((outcome for outcome in outcomes if not outcome[0]), outcomes[0])
 

@@ -79,7 +79,7 @@ def _designs(
         designs.append((unpaired_share(options.share), f"{options.share:g} right", True))
     if pilots and store is not None:
         run, series = judged_run(store, pilots[0], metric)
-        size = len(series.values)
+        size = int(series.present.sum())
         if len(pilots) > 1:
             designs += _of_pairs(store, pilots, series)
         elif options.flips is None:
@@ -100,11 +100,11 @@ def _of_pairs(store: Store, pilots: Sequence[RunRecord], series: Series) -> Iter
 
 
 def _of_run(run: RunSeries, series: Series) -> Iterator[_Known]:
-    ids = list(series.values)
-    values = np.array(list(series.values.values()), dtype=np.float64)
+    rows = np.flatnonzero(series.present)
+    values = series.numbers[rows]
     if len(values) < 2 or not values.std():
-        raise SpecError(f"run {run.record.id} cannot serve as a pilot: all its values are identical")
-    clusters = run.clusters(ids, series.measure.address)
+        raise SpecError(f"run {run.record.id} is no pilot: its values do not vary")
+    clusters = run.clusters(rows, series.measure.address)
     mean, error = mean_and_variance(values, np.ones_like(values), clusters)
     if clusters is None and set(np.unique(values).tolist()) <= {0.0, 1.0}:
         yield unpaired_share(mean), f"{mean:.3f} right in the pilot", True

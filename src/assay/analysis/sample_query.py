@@ -224,7 +224,7 @@ def worst_flips(store: Store, records: Sequence[RunRecord], compared: Comparison
     by_letter = dict(zip((run.letter for run in compared.runs), records, strict=True))
     flipped = []
     for result in compared.compared:
-        for flip in heapq.nsmallest(most, result.flips, key=lambda flip: flip.after - flip.before):
+        for flip in result.flips.greatest_losses(most):
             sides = [
                 list(read_samples(store, record, sample_id=flip.sample_id))
                 for record in (by_letter[result.against], by_letter[result.letter])

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
 
+from assay.analysis.columns import MISSING, Labels, PackedTexts
 from assay.analysis.per_sample import RunSeries, Series
 from assay.stats.clusters import FloatArray
 
 
 def made_columns(run: RunSeries) -> set[str]:
     """The columns that differ between rows of one sample: the postprocessor made them, they are no question."""
-    first: dict[str, Mapping[str, bytes]] = {}
+    assert run.sources is not None
+    first: dict[int, Mapping[str, bytes]] = {}
     differing: set[str] = set()
-    for row, columns in run.columns.items():
-        columns_before = first.setdefault(run.sources.get(row, row), columns)
+    for source, columns in zip(run.sources.codes.tolist(), run.columns, strict=True):
+        columns_before = first.setdefault(source, columns)
         if columns_before is not columns:
             differing |= {name for name in {*columns_before, *columns} if columns_before.get(name) != columns.get(name)}
     return differing
@@ -25,31 +26,49 @@ def made_columns(run: RunSeries) -> set[str]:
 
 def by_source(run: RunSeries, ignored: Collection[str]) -> RunSeries:
     """Combine the rows of each source sample into one entry: their sums, and how many they are."""
-    contents: dict[str, bytes] = {}
-    for row, columns in run.columns.items():
-        source = run.sources.get(row, row)
-        if source not in contents:
-            digests = sorted((name, digest) for name, digest in columns.items() if name not in ignored)
-            contents[source] = hashlib.blake2b(repr(digests).encode(), digest_size=16).digest()
-    series = {address: _summed(sample_series, run.sources) for address, sample_series in run.series.items()}
-    return replace(run, series=series, contents=contents, sources={}, columns={})
+    assert run.sources is not None
+    sources = run.sources
+    _, first = np.unique(sources.codes, return_index=True)
+    contents = []
+    for row in first.tolist():
+        digests = sorted((name, digest) for name, digest in run.columns[row].items() if name not in ignored)
+        contents.append(hash(repr(digests)))
+    return replace(
+        run,
+        series={address: _summed(series, sources) for address, series in run.series.items()},
+        ids=PackedTexts(sources.names),
+        contents=np.array(contents, dtype=np.int64),
+        sources=None,
+        columns=(),
+    )
 
 
-def _summed(series: Series, sources: Mapping[str, str]) -> Series:
-    summed = Series(series.measure)
-    for row, value in series.values.items():
-        source = sources.get(row, row)
-        summed.values[source] = summed.values.get(source, 0.0) + value
-        summed.sizes[source] = summed.sizes.get(source, 0) + 1
-    for row, failure in series.failed.items():
-        source = sources.get(row, row)
-        if source not in summed.values:
-            summed.failed.setdefault(source, failure)
-    summed.lost = {sources.get(row, row) for row in series.lost}
-    for before, after in ((series.groups, summed.groups), (series.clusters, summed.clusters)):
-        for row, label in before.items():
-            after.setdefault(sources.get(row, row), label)
-    return summed
+def _summed(series: Series, sources: Labels) -> Series:
+    codes, n = sources.codes, len(sources.names)
+    present = series.present
+    sizes = np.bincount(codes[present], minlength=n)
+    numbers: FloatArray = np.bincount(codes[present], series.numbers[present], n).astype(np.float64)
+    numbers[sizes == 0] = np.nan
+    reasons = _first_labels(series.reasons, sources)
+    reasons.codes[sizes > 0] = MISSING
+    return Series(
+        series.measure,
+        numbers=numbers,
+        reasons=reasons,
+        lost=np.bincount(codes[series.lost], minlength=n) > 0,
+        sizes=sizes,
+        groups=None if series.groups is None else _first_labels(series.groups, sources),
+        clusters=None if series.clusters is None else _first_labels(series.clusters, sources),
+    )
+
+
+def _first_labels(labels: Labels, sources: Labels) -> Labels:
+    """The first label that a row of each source has."""
+    rows = np.flatnonzero(labels.codes != MISSING)
+    with_label, first = np.unique(sources.codes[rows], return_index=True)
+    codes = np.full(len(sources.names), MISSING, dtype=np.int32)
+    codes[with_label] = labels.codes[rows[first]]
+    return Labels(codes=codes, names=labels.names)
 
 
 def gaps(sums: tuple[FloatArray, FloatArray], sizes: tuple[FloatArray, FloatArray]) -> FloatArray:

@@ -18,6 +18,7 @@ from assay.store.calls import spending
 from assay.store.damage import damage_of
 from assay.store.decoder import Sample, read_samples
 from assay.store.info import StoreInfo, store_info
+from assay.store.postgres import is_postgres
 from assay.store.runs import RunRecord, all_runs, state
 from assay.store.runs import find as find_stored
 from assay.store.schema import SCHEMA_VERSION
@@ -26,12 +27,14 @@ from assay.store.store import (
     Store,
     bring_up_to_date,
     default_location,
-    existing_version,
     explained,
     migration_words,
+    no_store,
     open_for_reading,
     open_store,
     remove_new_stores,
+    shown,
+    store_exists,
     store_path,
 )
 from assay.summary.finish import stored_report
@@ -106,14 +109,15 @@ def find(store: Store, name: str) -> RunRecord:
 
 
 def migrate_store(location: str) -> str:
-    """Migrate an existing store after a backup, and report the changes."""
-    path = store_path(location)
-    with explained(location):
-        existing_version(path)
+    """Bring an existing store up to date, a SQLite file after a backup, and say what was done."""
+    place = shown(location) if is_postgres(location) else str(store_path(location))
+    with explained(place):
+        if not store_exists(location):
+            raise no_store(place)
     migration = bring_up_to_date(location)
     if migration is None:
-        return f"the store {path} is up to date (schema {SCHEMA_VERSION})"
-    return migration_words(path, migration)
+        return f"the store {place} is up to date (schema {SCHEMA_VERSION})"
+    return migration_words(place, migration)
 
 
 def store_damage() -> str | None:

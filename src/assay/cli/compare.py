@@ -109,10 +109,11 @@ def command(
     comparison = compare_runs(opened, records, options)
     flipped = [] if show_flips is None else worst_flips(opened, records, comparison, show_flips)
     if as_json:
+        from assay.report.compare import comparison_document
         from assay.report.flips import flips_document
 
         shown = {} if show_flips is None else {"flipped_samples": flips_document(flipped)}
-        print_json({**comparison.to_dict(), **shown})
+        print_json({**comparison_document(comparison, plain=False), **shown})
     else:
         from assay.report.compare_table import comparison_table
         from assay.report.flips import flips_text

@@ -28,6 +28,7 @@ COMMANDS = {
     "runs": "List the runs in the store.",
     "show": "Print the metrics and the provenance of a run.",
     "samples": "Show the samples behind the metrics: inputs, answers, scores, failures.",
+    "view": "Show runs, samples and comparisons in a browser, and let people label answers.",
     "report": "Write a report of runs as one HTML file, Markdown or LaTeX, and its figures as SVG.",
     "compare": "Compare runs with a baseline, sample by sample.",
     "gate": "Check a run's metrics against thresholds and a baseline, for use in CI.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,8 +22,12 @@ def print_json(document: Any) -> None:
     """Print one JSON document on stdout."""
     import orjson
 
-    # float turns the exact amounts of an estimate into JSON numbers
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2, default=float))
+    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2, default=_plain))
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has for a value: a list for columns of records, a number for the exact amounts of an estimate."""
+    return list(value) if isinstance(value, Sequence) else float(value)
 
 
 def print_json_lines(documents: Iterable[Any]) -> None:

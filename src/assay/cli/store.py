@@ -52,7 +52,7 @@ def _document(facts: StoreInfo) -> dict[str, Any]:
     from assay.api.stored import SCHEMA_VERSION
 
     return {
-        "path": str(facts.path),
+        "path": facts.location,
         "size_bytes": facts.size_bytes,
         "schema_version": facts.schema,
         "newest_schema_version": SCHEMA_VERSION,
@@ -71,12 +71,12 @@ def _lines(facts: StoreInfo) -> list[tuple[str, str]]:
 
     about = {
         "up to date": "up to date",
-        "older": f"older than {SCHEMA_VERSION}: `assay store migrate --store {facts.path}` updates it",
+        "older": f"older than {SCHEMA_VERSION}: `assay store migrate --store {facts.location}` updates it",
         "newer": f"newer than {SCHEMA_VERSION}, the version that this assay supports: upgrade assay",
     }
     unpriced = f", plus {counted(facts.unpriced_calls, 'call')} of unknown price" if facts.unpriced_calls else ""
     lines = [
-        ("store", str(facts.path)),
+        ("store", facts.location),
         ("size", f"{facts.size_bytes / 1e6:,.1f} MB"),
         ("schema", f"{facts.schema} ({about[facts.state]})"),
         *((name, f"{n:,}") for name, n in facts.counts.items() if n is not None),

@@ -12,7 +12,7 @@ from assay.registry import PerSampleSums
 from assay.stats.additive_stats import too_many
 from assay.stats.bayes import pseudo_amount
 from assay.stats.classification import Marginals, Statistic
-from assay.stats.clusters import FloatArray
+from assay.stats.clusters import FloatArray, IntArray
 from assay.stats.paired_sums import SumPair, pseudo_table_pair
 
 Answers = tuple[str, str]
@@ -42,7 +42,9 @@ def class_sums(
             return pair
         return None if unmatched is None or pair[0] not in declared else (pair[0], unmatched(pair))
 
-    def compare(name: str, before: Sequence[Answers], after: Sequence[Answers]) -> SumPair:
+    def compare(
+        name: str, before: Sequence[Answers], after: Sequence[Answers], counts: IntArray | None = None
+    ) -> SumPair:
         names = declared or sorted({text for pair in (*before, *after) for text in pair})
         code = {text: position for position, text in enumerate(names)}
         # The true class may differ between runs, for instance where the ground truth is itself a model's answer.
@@ -83,12 +85,18 @@ def count_sums(fields: Sequence[str], value: Callable[[FloatArray], FloatArray])
         numbers = [as_number(score.get(name)) for name in names]
         return None if None in numbers else tuple(number for number in numbers if number is not None)
 
-    def compare(_: str, before: Sequence[tuple[float, ...]], after: Sequence[tuple[float, ...]]) -> SumPair:
+    def compare(
+        _: str,
+        before: Sequence[tuple[float, ...]],
+        after: Sequence[tuple[float, ...]],
+        counts: IntArray | None = None,
+    ) -> SumPair:
         sides = np.concatenate([np.array(before, dtype=np.float64), np.array(after, dtype=np.float64)], axis=1)
         distinct, codes = np.unique(sides, axis=0, return_inverse=True)
         width = len(names)
         # A pseudo-item counts as much as the mean sample does.
-        size = float(sides.sum() / (2 * len(sides))) if len(sides) else 1.0
+        weights = np.ones(len(sides), dtype=np.int64) if counts is None else counts
+        size = float(weights @ sides.sum(axis=1)) / (2 * int(weights.sum())) if len(sides) else 1.0
 
         def pseudo(draws: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
             first, second = (

@@ -111,9 +111,7 @@ def _parts(parts: Sequence[Part], title: str, *, in_points: bool) -> Table:
 
 
 def _flips(compared: Compared, most: int) -> Iterator[RenderableType]:
-    up = [flip for flip in compared.flips if flip.after > flip.before]
-    down = [flip for flip in compared.flips if flip.after < flip.before]
-    for title, flips in (("up", up), ("down", down)):
+    for title, flips in (("up", compared.flips.up), ("down", compared.flips.down)):
         if flips:
             more = f" and {len(flips) - most:,} more" if len(flips) > most else ""
             examples = ", ".join(_flip(flip) for flip in flips[:most])

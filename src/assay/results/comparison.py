@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
+
+import numpy as np
 
 from assay.results.display import render
 from assay.results.run import SampleCounts
+from assay.stats.clusters import FloatArray, IntArray
 from assay.stats.paired import Paired, Verdict
 from assay.types import MetricValue
 
@@ -49,6 +52,58 @@ class Flip:
     after: float
 
 
+CHUNK = 10_000
+
+
+class Flips(Sequence[Flip]):
+    """The samples whose number changed, in the order of the baseline; a million take columns and not objects."""
+
+    def __init__(self, ids: Sequence[str], rows: IntArray, before: FloatArray, after: FloatArray) -> None:
+        self._ids = ids
+        self._rows = rows
+        self._before = before
+        self._after = after
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, place: int) -> Flip: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Flips: ...
+
+    def __getitem__(self, place: int | slice) -> Flip | Flips:
+        if isinstance(place, slice):
+            return Flips(self._ids, self._rows[place], self._before[place], self._after[place])
+        row = int(self._rows[place])
+        return Flip(sample_id=self._ids[row], before=float(self._before[place]), after=float(self._after[place]))
+
+    def __iter__(self) -> Iterator[Flip]:
+        for start in range(0, len(self), CHUNK):
+            chunk = slice(start, start + CHUNK)
+            columns = (self._rows[chunk].tolist(), self._before[chunk].tolist(), self._after[chunk].tolist())
+            for row, before, after in zip(*columns, strict=True):
+                yield Flip(sample_id=self._ids[row], before=before, after=after)
+
+    @property
+    def up(self) -> Flips:
+        """Those whose number rose."""
+        return self._some(np.flatnonzero(self._after > self._before))
+
+    @property
+    def down(self) -> Flips:
+        """Those whose number fell."""
+        return self._some(np.flatnonzero(self._after < self._before))
+
+    def greatest_losses(self, most: int) -> Flips:
+        """At most so many, those whose number fell furthest first."""
+        return self._some(np.argsort(self._after - self._before, kind="stable")[:most])
+
+    def _some(self, places: IntArray) -> Flips:
+        return Flips(self._ids, self._rows[places], self._before[places], self._after[places])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """The difference in one group or criterion; its chance is adjusted for the length of the table."""
@@ -76,7 +131,7 @@ class Compared:
     p_adjusted: float | None
     verdict: Verdict
     n_to_decide: int | None
-    flips: tuple[Flip, ...]
+    flips: Flips
     failed_before: int = 0
     failed_after: int = 0
     groups: tuple[Part, ...] = ()

@@ -84,6 +84,16 @@ def units(*columns: npt.ArrayLike, clusters: Clusters = None, counts: Counts = N
     return _distinct(table, np.ones(len(table), dtype=np.int64), rows)
 
 
+def single_units(values: npt.ArrayLike) -> tuple[FloatArray, IntArray]:
+    """The distinct values in order and how many have each: what `units` makes of one column, in a third of its memory.
+
+    >>> single_units([1.0, 0.0, 1.0])[1].tolist()
+    [1, 2]
+    """
+    distinct, counts = np.unique(np.asarray(values, dtype=np.float64) + 0.0, return_counts=True)
+    return distinct, counts.astype(np.int64)
+
+
 def cluster_sums(table: FloatArray, clusters: npt.NDArray[np.integer]) -> FloatArray:
     """The rows of a table summed over each cluster, in the order of the clusters' ids."""
     # Within a cluster the rows are added in the order of their values: a sum of floats depends on it.

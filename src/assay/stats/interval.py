@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.stats.bootstrap import bootstrap_t, t_value
-from assay.stats.clusters import ONE_CLUSTER, Clusters, Counts, FloatArray, Units, units
+from assay.stats.clusters import ONE_CLUSTER, Clusters, Counts, FloatArray, Units, single_units, units
 from assay.stats.guarded import CAVEAT, METHOD, guarded_bounds, mostly_one_value, pseudo_size
 from assay.types import Interval, MetricValue
 
@@ -211,7 +211,11 @@ def mean(
     array = np.asarray(values, dtype=np.float64)
     if not array.size:
         return MetricValue(value=None, n=0, reason="no sample has a value")
-    unit_sums = units(array, np.ones_like(array), clusters=clusters, counts=counts)
+    if clusters is None and counts is None:
+        distinct, alike = single_units(array)
+        unit_sums = units(distinct, np.ones_like(distinct), counts=alike)
+    else:
+        unit_sums = units(array, np.ones_like(array), clusters=clusters, counts=counts)
     estimate = unit_sums.total(0) / unit_sums.total(1)
     if bounds is None or not (bounds[0] < bounds[1] and bounds[0] <= array.min() and array.max() <= bounds[1]):
         binary = bool(np.all((array == 0) | (array == 1)))

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from assay.stats.bootstrap import t_value
-from assay.stats.clusters import ONE_CLUSTER, Clusters, FloatArray, Units, units
+from assay.stats.clusters import ONE_CLUSTER, Clusters, FloatArray, Units, single_units, units
 from assay.stats.guarded import CAVEAT, METHOD, guarded_bounds, pseudo_size
 from assay.stats.interval import no_interval, z_value
 from assay.stats.power import Design, items_needed
@@ -99,8 +99,12 @@ def paired(
     if n < 2:
         nothing = MetricValue(value=None, n=n, reason=TOO_FEW)
         return _paired(nothing, None, None, "none", (wins, n, losses), 0.0)
-    binary = bool(np.isin(first, (0, 1)).all() and np.isin(second, (0, 1)).all())
-    unit_sums = units(gap, np.ones_like(gap), gap**2, clusters=clusters)
+    binary = all(bool(((side == 0) | (side == 1)).all()) for side in (first, second))
+    if clusters is None:
+        distinct, counts = single_units(gap)
+        unit_sums = units(distinct, np.ones_like(distinct), distinct**2, counts=counts)
+    else:
+        unit_sums = units(gap, np.ones_like(gap), gap**2, clusters=clusters)
     # Equivalence is two one-sided tests at 1 - level each, which is an interval of 2 * level - 1.
     wide, narrow = (level, round(2 * level - 1, 12))
     if binary and _of_one_mind(unit_sums):

@@ -51,10 +51,11 @@ def read_samples(
 def decoded(store: Store, run_no: int, keys: Sequence[str], **which: Any) -> Iterator[Sample]:
     """The samples stored under a run's number; `keys` are those of its scorers in the order of their slots."""
     for stored in stored_samples(store, run_no, **which):
-        yield _sample(stored, keys)
+        yield sample_from(stored, keys)
 
 
-def _sample(stored: StoredSample, keys: Sequence[str]) -> Sample:
+def sample_from(stored: StoredSample, keys: Sequence[str]) -> Sample:
+    """The sample of a stored row; `keys` are those of the scorers in the order of their slots."""
     scores = {}
     for slot, (values, metadata) in sorted(stored.scores.items()):
         details = {} if metadata is None else orjson.loads(metadata)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from operator import sub
 from typing import Any
 
 import orjson
@@ -13,6 +14,7 @@ from sqlalchemy import Connection, Select, Table, and_, func, select
 from assay.store.row_address import ONE_ROW, STEP, RowLayout, bounds, pack, unpack
 from assay.store.schema import failures, samples, scores, unsettled, votes
 from assay.store.store import Store, insert_many
+from assay.store.stored_text import readable_rows
 from assay.store.votes import VOTES, has_votes, read_votes
 from assay.types import Failure
 
@@ -64,6 +66,12 @@ def write_samples(connection: Connection, run_no: int, rows: SampleColumns) -> N
             strict=True,
         ),
     )
+
+
+def has_sample(connection: Connection, run_no: int, position: int) -> bool:
+    """Whether the sample at a position is stored."""
+    query = select(samples.c.id).where(samples.c.id == pack(run_no, position))
+    return connection.execute(query).first() is not None
 
 
 def write_scores(
@@ -118,7 +126,7 @@ def count_failed_samples(store: Store, run_no: int, layout: RowLayout = ONE_ROW)
 
 def _position(key: Any, run_no: int) -> Any:
     """The position in a row's key, in SQL."""
-    return (key - bounds(run_no)[0]).op(">>")(STEP.bit_length() - 1)
+    return (key - bounds(run_no)[0]) // STEP
 
 
 def count_cut(store: Store, run_no: int) -> int:
@@ -310,33 +318,137 @@ BySampleAndSlot = dict[int, dict[int, Any]]
 
 
 @dataclass(frozen=True, slots=True)
+class SlotScores:
+    """The scores of one scorer on a page of samples: rows of the page, and the texts of values and metadata."""
+
+    rows: Sequence[int]
+    values: Sequence[str]
+    metadata: Sequence[str | None]
+
+
+@dataclass(frozen=True, slots=True)
 class OutcomePage:
-    """Ids and inputs of samples as they are stored, with their scores and failures by row key and slot."""
+    """A page of samples as columns, with their scores and failures as they are stored.
 
-    keys: list[int]
-    ids: list[str]
-    inputs: list[str]
-    scores: BySampleAndSlot
-    failures: BySampleAndSlot
+    `ids` and `inputs` are empty where only outcomes were asked for, the third part of `scores` where no metadata was.
+    """
+
+    keys: Sequence[int]
+    ids: Sequence[str]
+    inputs: Sequence[str]
+    scores: tuple[Sequence[int], Sequence[str], Sequence[str | None]]
+    failures: dict[int, str]
+
+    def by_slot(self, slots: Collection[int]) -> dict[int, SlotScores]:
+        """The scores of some scorers by slot; a scorer without scores has no entry."""
+        score_keys, values, metadata = self.scores
+        if len(score_keys) == len(self.keys):
+            gaps = set(map(sub, score_keys, self.keys))
+            # most runs have one scorer, and it scores every sample
+            if len(gaps) == 1 and gaps <= set(slots):
+                return {gaps.pop(): SlotScores(range(len(self.keys)), values, metadata)}
+        row_of = {key: row for row, key in enumerate(self.keys)}
+        places: dict[int, list[int]] = {}
+        for place, key in enumerate(score_keys):
+            places.setdefault(key & STEP - 1, []).append(place)
+        return {
+            slot: SlotScores(
+                [row_of[score_keys[place] & -STEP] for place in of_slot],
+                [values[place] for place in of_slot],
+                [metadata[place] for place in of_slot] if metadata else (),
+            )
+            for slot, of_slot in places.items()
+            if slot in slots
+        }
+
+    def failure(self, row: int, slot: int) -> str | None:
+        """Why a sample has no score of a scorer: its answer failed, or its score did; None where nothing did."""
+        key = self.keys[row]
+        return self.failures.get(key, self.failures.get(key + slot))
 
 
-def outcome_pages(store: Store, run_no: int) -> Iterator[OutcomePage]:
+def outcome_pages(
+    store: Store, run_no: int, *, consecutive: int | None = None, metadata: bool = True
+) -> Iterator[OutcomePage]:
     """The outcomes of a run page by page, for those who need neither answers nor conversations of its samples.
 
     A million samples are read several times faster than as objects; the texts are left to the reader to parse.
+    With `consecutive` the run has so many samples without a gap, of which neither ids nor inputs are read.
     """
     low, high = bounds(run_no)
-    columns = (samples.c.id, samples.c.sample_id, samples.c.input)
-    while True:
-        query = select(*columns).where(samples.c.id >= low, samples.c.id < high).order_by(samples.c.id).limit(PAGE)
+    of_samples = "SELECT id, sample_id, input FROM samples WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+    wanted = 'id, "values", metadata' if metadata else 'id, "values"'
+    of_scores = f"SELECT {wanted} FROM scores WHERE id >= ? AND id < ? ORDER BY id"  # noqa: S608 - our own columns
+    of_failures = "SELECT id, detail FROM failures WHERE id >= ? AND id < ? ORDER BY id"
+    end = None if consecutive is None else low + consecutive * STEP
+    while low < high:
+        keys: Sequence[int]
+        ids: Sequence[str] = ()
+        inputs: Sequence[str] = ()
         with store.connect() as connection:
-            page = connection.execute(query).all()
-            if not page:
+            if end is not None:
+                keys = range(low, min(low + PAGE * STEP, end), STEP)
+            else:
+                page = raw_rows(connection, of_samples, (low, high, PAGE))
+                keys, ids, inputs = zip(*page, strict=True) if page else ((), (), ())
+            if not keys:
                 return
-            outcomes = _outcomes_of(connection, page)
-        keys, ids, inputs = (list(column) for column in zip(*page, strict=True))
-        yield OutcomePage(keys, ids, inputs, *outcomes)
-        low = keys[-1] + 1
+            span = keys[0], keys[-1] + STEP
+            scored, failed = (raw_rows(connection, query, span) for query in (of_scores, of_failures))
+        columns = tuple(zip(*scored, strict=True)) if scored else ((), ())
+        yield OutcomePage(
+            keys, ids, inputs, (columns[0], columns[1], columns[2] if len(columns) > 2 else ()), dict(failed)
+        )
+        low = keys[-1] + STEP
+
+
+def same_samples(store: Store, run_no: int, other_no: int) -> int | None:
+    """How many samples two runs have, if these are the same ones at the same positions and leave no gap; else None.
+
+    The database compares them where they lie, several times faster than they could be read.
+    """
+    spans = bounds(run_no), bounds(other_no)
+    counts = "SELECT count(*), max(id) FROM samples WHERE id >= ? AND id < ?"
+    alike = (
+        "SELECT count(*) FROM samples one JOIN samples other ON other.id = one.id + ? "
+        "WHERE one.id >= ? AND one.id < ? AND one.sample_id = other.sample_id AND one.input = other.input"
+    )
+    sizes: set[int] = set()
+    with store.connect() as connection:
+        for span in spans:
+            ((n, last),) = raw_rows(connection, counts, span)
+            if not n or last != span[0] + (n - 1) * STEP:
+                return None
+            sizes.add(n)
+        if len(sizes) > 1:
+            return None
+        ((n_alike,),) = raw_rows(connection, alike, (spans[1][0] - spans[0][0], *spans[0]))
+    return n if sizes == {n_alike} else None
+
+
+def sample_ids(store: Store, run_no: int) -> Iterator[list[str]]:
+    """The ids of the samples of a run, page by page."""
+    low, high = bounds(run_no)
+    query = "SELECT id, sample_id FROM samples WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+    while True:
+        with store.connect() as connection:
+            page = raw_rows(connection, query, (low, high, PAGE))
+        if not page:
+            return
+        yield [sample_id for _, sample_id in page]
+        low = page[-1][0] + 1
+
+
+def raw_rows(connection: Connection, query: str, parameters: Sequence[Any]) -> list[Any]:
+    """The rows of a query as the driver gives them: tuples, several times faster than SQLAlchemy's rows."""
+    is_sqlite = connection.dialect.paramstyle == "qmark"
+    cursor = connection.connection.cursor()
+    try:
+        cursor.execute(query if is_sqlite else query.replace("?", "%s"), tuple(parameters))
+        rows = cursor.fetchall()
+        return list(rows) if is_sqlite else readable_rows(rows)
+    finally:
+        cursor.close()
 
 
 def _sample_page(

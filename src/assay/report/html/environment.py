@@ -25,6 +25,8 @@ _HIDDEN = re.compile(
 )
 FOLDED = 1_200
 """Characters of a text above which a page folds it."""
+LONGEST = 100_000
+"""Characters of a text above which a page that offers a download shows only the beginning."""
 
 
 def visible(text: str) -> str:
@@ -53,12 +55,18 @@ def as_text(value: Any) -> str:
         return repr(value)
 
 
-def _folded(value: Any) -> Markup:
-    """A text in a box; a long one shows its beginning, the rest unfolds."""
+def _folded(value: Any, download: str | None = None) -> Markup:
+    """A text in a box; a long one shows its beginning, the rest unfolds; a very long one is cut where it can be had."""
     text = visible(as_text(value))
+    cut = Markup("")
+    if download is not None and len(text) > LONGEST:
+        cut = Markup(
+            '<p class="small">The first {} of {} characters: <a href="{}" download>download all</a></p>'
+        ).format(f"{LONGEST:,}", f"{len(text):,}", download)
+        text = text[:LONGEST]
     if len(text) <= FOLDED:
         return Markup('<div class="answer" dir="auto">{}</div>').format(text)
-    head = Markup("<details><summary>{} characters: {}…</summary>").format(f"{len(text):,}", text[:200])
+    head = cut + Markup("<details><summary>{} characters: {}…</summary>").format(f"{len(text):,}", text[:200])
     return head + Markup('<div class="answer" dir="auto">{}</div></details>').format(text)
 
 

@@ -133,7 +133,7 @@ def _add_label(
     if criterion is not None and criterion not in series.criteria:
         criteria = listing(series.criteria)
         raise ValueError(
-            f'no criterion is called "{criterion}"{_hint(criterion, series.criteria)}; there is {criteria}'
+            f'unknown criterion "{criterion}"{_hint(criterion, series.criteria)}; known: {criteria}'
         )
     sample_id = _sample_id(_text(row["sample_id"]), index)
     labels = by_criterion.setdefault(criterion, HumanLabels())
@@ -270,7 +270,7 @@ def _chances(
         return None, None
     ids, rows, rest = labelled
     if any(sample_id not in labels.chances for sample_id in ids):
-        warnings.append(f"some labels have no {CHANCE}: all are taken as drawn evenly")
+        warnings.append(f"some labels have no {CHANCE}: all labels are treated as drawn uniformly")
         return None, None
     recomputed = np.full(len(judged), np.nan)
     present = np.isfinite(judged)

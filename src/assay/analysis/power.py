@@ -103,7 +103,7 @@ def _of_run(run: RunSeries, series: Series) -> Iterator[_Known]:
     rows = np.flatnonzero(series.present)
     values = series.numbers[rows]
     if len(values) < 2 or not values.std():
-        raise SpecError(f"run {run.record.id} is no pilot: its values do not vary")
+        raise SpecError(f"run {run.record.id} cannot serve as a pilot: all its values are identical")
     clusters = run.clusters(rows, series.measure.address)
     mean, error = mean_and_variance(values, np.ones_like(values), clusters)
     if clusters is None and set(np.unique(values).tolist()) <= {0.0, 1.0}:

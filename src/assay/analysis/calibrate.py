@@ -132,9 +132,7 @@ def _add_label(
     criterion = _text(row.get("criterion")) or None
     if criterion is not None and criterion not in series.criteria:
         criteria = listing(series.criteria)
-        raise ValueError(
-            f'unknown criterion "{criterion}"{_hint(criterion, series.criteria)}; known: {criteria}'
-        )
+        raise ValueError(f'unknown criterion "{criterion}"{_hint(criterion, series.criteria)}; known: {criteria}')
     sample_id = _sample_id(_text(row["sample_id"]), index)
     labels = by_criterion.setdefault(criterion, HumanLabels())
     chance = _text(row.get(CHANCE))

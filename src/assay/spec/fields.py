@@ -76,7 +76,7 @@ class ScorerSpec(Settings):
         return {}
 
     def score_fields(self) -> tuple[str, ...] | None:
-        """Return the score fields that follow from these settings; None if the kind declares them or they are unknown."""
+        """Return the score fields that follow from these settings; None if the kind declares them or if unknown."""
         return None
 
     def content(self) -> Mapping[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Everything assay raises on purpose.
+"""All exceptions that assay raises on purpose.
 
 AssayError                  something a person can act on; the command line prints it, never a traceback
 ├── SpecError               a file, flag or argument is wrong: fix it and run again (exit code 2)
@@ -89,11 +89,11 @@ class MissingExtra(SpecError):
 
 
 class NotGenerated(SpecError):
-    """The rows of a generated dataset are not there yet."""
+    """The rows of a generated dataset do not exist yet."""
 
 
 class RunError(AssayError):
-    """The run could not go on; what was finished is kept."""
+    """The run could not continue; finished work is kept."""
 
 
 class StoreError(RunError):
@@ -109,11 +109,11 @@ class StoreUnreachable(StoreError):
 
 
 class RejectedValue(StoreError):
-    """The store works, but will not hold a value: one too long, too large or not text."""
+    """The store works but rejects a value: too long, too large or not text."""
 
 
 class TemplateFailure(RunError):
-    """A template gave no result for one sample; `missing` when a column it reads is not there."""
+    """A template failed for one sample; `missing` if a column that it reads does not exist."""
 
     def __init__(self, message: str, *, missing: bool = False) -> None:
         self.missing = missing
@@ -121,6 +121,6 @@ class TemplateFailure(RunError):
 
 
 class Interrupted(AssayError):
-    """Stopped by the user; the same command goes on from here."""
+    """Stopped by the user; running the same command again resumes."""
 
     exit_code = 130

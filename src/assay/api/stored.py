@@ -63,7 +63,7 @@ __all__ = [
 ]
 
 IDS_READ = 10_000
-"""How many ids are read to suggest the nearest one."""
+"""The number of ids that are read to suggest the nearest one."""
 
 
 def project_location(location: str | None) -> str:
@@ -96,12 +96,12 @@ def read_project_store(location: str | None, names: Sequence[str] = ()) -> Store
 
 
 def is_archive_name(name: str) -> bool:
-    """Whether a run is named by the file of an archive."""
+    """Return whether a run is named by the path of an archive."""
     return name.lower().endswith(SUFFIX)
 
 
 def find(store: Store, name: str) -> RunRecord:
-    """The run that somebody names: one of the store, or that of a run archive, whose file ends in `.assay`.
+    """Find a run by name in the store, or in a run archive if the name ends in `.assay`.
 
     An archive is read beside the store; nothing is written to it.
     """
@@ -140,7 +140,7 @@ def report_of(store: Store, record: RunRecord) -> RunReport:
 
 
 def run_costs(store: Store, since: datetime | None = None) -> CostReport:
-    """What the runs that started since a moment paid for, the probes of audits and generated datasets included.
+    """Return the spending of the runs since a moment, including audit probes and generated datasets.
 
     A reply that was asked for again replaces the older one in the store; the summaries of finished runs still count
     both, so these are what is added up.

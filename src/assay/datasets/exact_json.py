@@ -64,7 +64,7 @@ def may_repeat_keys(text: bytes, value: Any) -> bool:
 
 
 def repeated_key(text: str) -> str | None:
-    """The first key that comes twice in one object of a JSON text, None when none does.
+    """The first key that appears twice in one object of a JSON text, None when none does.
 
     >>> repeated_key('{"a": {"b": 1, "b": 2}}')
     'b'

@@ -65,7 +65,7 @@ class Filter(Settings):
         if _column_of(expression) is None:
             wrong = check_syntax(_template_of(expression))
             if wrong is not None:
-                raise ValueError(f'"{expression}" is no Jinja expression: {wrong}')
+                raise ValueError(f'"{expression}" is not a Jinja expression: {wrong}')
         return expression
 
     @model_validator(mode="after")

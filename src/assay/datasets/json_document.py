@@ -28,7 +28,7 @@ def as_json(path: Path, text: bytes, *, line: int = 1, wanted: str = "JSON") -> 
         try:
             return json.loads(text, parse_constant=lambda _: None)
         except UnicodeDecodeError as error:
-            raise wrong(path, f"expected {wanted}; these bytes are no text: is this the right file?", line) from error
+            raise wrong(path, f"expected {wanted}; these bytes are not text: is this the right file?", line) from error
         except ValueError as error:
             raise wrong(path, f"expected {wanted}; not valid JSON ({error}): is this file whole?", line) from error
 

@@ -26,7 +26,7 @@ def located_path(name: Located, folder: Path, root: Path | None, *, expected: Li
 
 
 def stay_inside(path: Path, root: Path | None, name: Located) -> None:
-    """Refuse a path that leads out of the project folder, symbolic links followed."""
+    """Refuse a path that is outside the project folder, symbolic links followed."""
     if root is None:
         return
     try:
@@ -34,7 +34,7 @@ def stay_inside(path: Path, root: Path | None, name: Located) -> None:
     except (OSError, RuntimeError, ValueError) as error:
         raise _wrong(name, f'"{name}" is not a usable path: {error}') from error
     if not inside:
-        raise _wrong(name, f'"{name}" leads out of the project folder {root}; --allow-outside permits it')
+        raise _wrong(name, f'"{name}" is outside the project folder {root}; --allow-outside permits it')
 
 
 def _sibling(path: Path, name: Located, expected: str) -> str | None:

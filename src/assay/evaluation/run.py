@@ -63,7 +63,7 @@ class Evaluating:
                 try:
                     run_to_end(self._answer(live))
                 except KeyboardInterrupt as stop:
-                    words = f"stopped: what was answered is kept; {how_to_go_on(self._prepared.options)}"
+                    words = f"stopped: all answers are kept; {how_to_go_on(self._prepared.options)}"
                     raise Interrupted(words) from stop
         return self._report()
 

@@ -78,9 +78,7 @@ def prepare_run(
     options = _with_run_config(options, run.run_config, overrides)
     steps, problems = inspect_steps(run, registry, options, overrides)
     if options.model is not None and not any(step.options.model is options.model for step in steps):
-        message = (
-            f"--model {options.model}: no specification is without a model of its own, so this would change nothing"
-        )
+        message = f"--model {options.model}: no specification is without a model of its own, so it would have no effect"
         problems.append(Problem(message=message))
     if run.problems or problems:
         raise SpecError(dict.fromkeys([*run.problems, *problems]))
@@ -257,7 +255,7 @@ def scope_problems(run: LoadedRun) -> list[Problem]:
                 # a policy may be shared by run files that have other specifications beside these
                 if scope_keys and not set(scope_keys) & set(keys):
                     steps = ("policies", i, "rules", j, "scope", name)
-                    message = f'no result has the key "{scope_keys[0]}"; there is {listing(keys)}'
+                    message = f'no result has the key "{scope_keys[0]}"; known: {listing(keys)}'
                     problems.append(run.document.problem(message, steps, nearest(scope_keys[0], keys)))
     return problems
 
@@ -291,7 +289,7 @@ def _dependency_problems(steps: Sequence[SpecificationStep]) -> list[Problem]:
         place = ("definition", "dataset")
         if step.after not in by_key:
             closest = nearest(step.after, by_key)
-            alternatives = "" if closest else f"; there is {listing(by_key)}"
+            alternatives = "" if closest else f"; known: {listing(by_key)}"
             message = f'there is no specification "{step.after}" whose result could be the dataset{alternatives}'
             problems.append(step.loaded.document.problem(message, place, closest))
         elif _waits_for_itself(step, by_key):
@@ -359,7 +357,7 @@ def _unknown_input(
         return message, nearest(target.evaluation_key, [key])
     keys = [step.key for step in steps]
     if target.task_specification_key is not None and target.task_specification_key not in keys:
-        message = f'there is no specification "{target.task_specification_key}"; there is {listing(keys)}'
+        message = f'there is no specification "{target.task_specification_key}"; known: {listing(keys)}'
         return message, nearest(target.task_specification_key, keys)
     return None, None
 

@@ -77,7 +77,7 @@ def _put_in_place(recipe: Recipe, generated: Generated) -> None:
     """Write the rows as a whole: a reader sees all of them or none."""
     if not generated.rows:
         reason = f": {generated.failed[0][1].detail}" if generated.failed else ""
-        raise RunError(f'the generator "{recipe.dataset.generator.key}" made no rows{reason}')
+        raise RunError(f'the generator "{recipe.dataset.generator.key}" produced no rows{reason}')
     if len(generated.failed) > MOST_FAILED * generated.n_sources:
         row, failure = generated.failed[0]
         raise RunError(
@@ -135,10 +135,12 @@ class _Generation:
             run_to_end(self._paid(self._store, record))
         except KeyboardInterrupt as stop:
             self._finish(record, "interrupted")
-            raise Interrupted("stopped: what was paid for is kept; the same command goes on from there") from stop
+            raise Interrupted("stopped: everything paid for is kept; run the same command to resume") from stop
         except BudgetReached:
             self._finish(record, "partial")
-            raise RunError("the spending limit was reached before all rows were made; they are kept as paid") from None
+            raise RunError(
+                "the spending limit was reached before all rows were generated; paid replies are kept"
+            ) from None
         except (RunError, SpecError):
             self._finish(record, "failed")
             raise

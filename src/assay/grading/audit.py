@@ -80,7 +80,7 @@ class AuditOptions:
             raise SpecError(f"the probes are {', '.join(PROBES)}, not {', '.join(unknown) or 'none'}")
         for name in ("threshold", "max_noise"):
             if not 0 < getattr(self, name) < 1:
-                raise SpecError(f"{name} lies between 0 and 1, not at {getattr(self, name):g}")
+                raise SpecError(f"{name} must be between 0 and 1, not {getattr(self, name):g}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def compare(
         for judge, score, truth in _totals(one, truths, config):
             by_judge.setdefault(judge, []).append((score, truth))
     n_ungraded = sum(item_result.graded is None for item_result in result.item_results)
-    notes = [f"{n_ungraded:,} items were not graded and are in none of the numbers"] if n_ungraded else []
+    notes = [f"{n_ungraded:,} items were not graded and are excluded from all metrics"] if n_ungraded else []
     return ComparedDataset(
         agreement=agreement(
             list(criteria.values()), scores=scores, totals=totals, notes=notes, measure=Intervals(seed, level)

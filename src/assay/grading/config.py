@@ -203,9 +203,9 @@ def _params(extra_params: Mapping[str, Any] | None) -> dict[str, Any]:
     try:
         orjson.dumps(params)
     except TypeError as error:
-        raise SpecError(f"extra_params must be what JSON can say: {error}") from None
+        raise SpecError(f"extra_params must be valid JSON: {error}") from None
     for name in _OURS & params.keys():
-        raise SpecError(f'extra_params must not hold "{name}", which assay says itself')
+        raise SpecError(f'extra_params must not hold "{name}", which assay sets itself')
     return params
 
 
@@ -264,7 +264,7 @@ class CannotAssessConfig(BaseModel):
     ) -> None:
         if strategy not in list(CannotAssessStrategy):
             names = ", ".join(CannotAssessStrategy)
-            raise SpecError(f'cannot_assess "{strategy}" is not known; there is {names}')
+            raise SpecError(f'unknown cannot_assess "{strategy}"; known: {names}')
         if not 0 <= partial_credit <= 1:
             raise SpecError(f"partial_credit must be between 0 and 1, not {partial_credit:g}")
         super().__init__(strategy=strategy, partial_credit=partial_credit)

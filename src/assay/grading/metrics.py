@@ -416,10 +416,14 @@ class _Measure:
         """What a careful reader should know."""
         notes = list(self.compared.agreement.notes)
         if self.compared.n_errored:
-            notes.append(f"{self.compared.n_errored:,} items with a ground truth failed and are in none of the numbers")
+            notes.append(
+                f"{self.compared.n_errored:,} items with a ground truth failed and are excluded from all metrics"
+            )
         truths = {truth for _, truth in self.compared.totals.get(PANEL, [])}
         if 0 < len(truths) <= _FEW_SCORES:
-            notes.append(f"the scores of the ground truth have {len(truths)} values only: correlations say little")
+            notes.append(
+                f"the scores of the ground truth have {len(truths)} distinct values: correlations are unreliable"
+            )
         return list(dict.fromkeys(notes))
 
 

@@ -209,7 +209,7 @@ def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
     if strange is not None:
         raise SpecError(f'{path} is not a run archive: it holds "{strange[:100]}"')
     if len(set(names)) != len(names) or not {MANIFEST, RUN} <= set(names):
-        raise SpecError(f"{path} is not a run archive: {MANIFEST} or {RUN} is missing, or a member comes twice")
+        raise SpecError(f"{path} is not a run archive: {MANIFEST} or {RUN} is missing, or a member appears twice")
     size = sum(info.file_size for info in archive.infolist())
     if size > max(SMALL, LARGEST_RATIO * path.stat().st_size):
         raise SpecError(f"{path} would unpack to {size:,} bytes, far more than a run archive of its size holds")

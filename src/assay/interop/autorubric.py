@@ -46,7 +46,7 @@ def read_autorubric(folder: Path, dataset: Path | None = None) -> Imported:
             row = mapping(items_path, as_json(items_path, line, line=number), "an item", number)
             if not isinstance(row.get("item_idx"), int):
                 raise wrong(items_path, 'an item without "item_idx"', number)
-            # an item that was graded again after a failure stands twice: the last one counts
+            # an item that was graded again after a failure appears twice: the last one counts
             rows[row["item_idx"]] = row
     status = str(manifest.get("status") or "running")
     expected = manifest.get("total_items")

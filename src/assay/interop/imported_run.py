@@ -70,7 +70,7 @@ def _refuse_doubles(imported: Imported, path: Path) -> None:
     seen: set[tuple[str, int]] = set()
     for sample in imported.samples:
         if (sample.sample_id, sample.trial) in seen:
-            raise SpecError(f'{path}: the sample "{sample.sample_id}" comes twice')
+            raise SpecError(f'{path}: the sample "{sample.sample_id}" appears twice')
         seen.add((sample.sample_id, sample.trial))
 
 

@@ -96,14 +96,14 @@ def _answer(row: Mapping[str, Any], number: int, answer: str | None, fields: Map
 
 
 def _scored(cell: Any, name: str, field: str) -> Outcome:
-    """A cell as a score; an empty one, or one that is no number where numbers are, is a failure, not a zero."""
+    """A cell as a score; an empty one, or one that is not a number where numbers are, is a failure, not a zero."""
     if _empty(cell):
         return failed("the cell is empty", "missing_field")
     if field == LABEL:
         return Score(scorer=key_of(name), values={LABEL: str(cell)})
     number = _cell(name, cell)
     if number is None:
-        return failed(f'"{cell}" in the column "{name}" is no number', "parse")
+        return failed(f'"{cell}" in the column "{name}" is not a number', "parse")
     return Score(scorer=key_of(name), values={field: number})
 
 

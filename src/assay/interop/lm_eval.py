@@ -41,7 +41,7 @@ def read_lm_eval(path: Path) -> Imported:
         filters[name] = None
         entry = by_document.setdefault(str(row["doc_id"]), {"row": row, "scores": {}})
         if name in entry["scores"]:
-            raise wrong(path, f'doc_id {row["doc_id"]} comes twice with the filter "{name}"', number)
+            raise wrong(path, f'doc_id {row["doc_id"]} appears twice with the filter "{name}"', number)
         entry["scores"][name] = row
     if not by_document:
         raise wrong(path, "the file has no samples")

@@ -18,7 +18,7 @@ def new_file(path: Path, *, force: bool) -> Iterator[Path]:
     A file that is there already is replaced only by `force`.
     """
     if not force and (path.exists() or path.is_symlink()):
-        raise SpecError(f"{path} is there already: --force replaces it")
+        raise SpecError(f"{path} already exists: --force replaces it")
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as error:

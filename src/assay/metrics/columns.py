@@ -100,8 +100,8 @@ def classes(
 ) -> Classes:
     """Truth and prediction as text; with `labels`, rows with any other text are left out.
 
-    `unmatched` gives the class that stands for a prediction which is none of the labels, from the true classes of the
-    rows; a truth that is none of them is left out in any case.
+    `unmatched` gives the class of a prediction that is not one of the labels, from the true classes of the rows. A row
+    whose ground truth is not one of the labels is always left out.
     """
     rows, counts = table.distinct(truth, predicted)
     gt_codes, gt_names = rows.column(truth).texts()

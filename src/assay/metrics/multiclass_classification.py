@@ -46,7 +46,7 @@ SMALL_CLASS = 10
 
 def _distinct(labels: list[str]) -> list[str]:
     if len(set(labels)) < len(labels):
-        raise ValueError("a label stands twice")
+        raise ValueError("a label appears twice")
     return labels
 
 

@@ -111,7 +111,7 @@ def _parsed(rendered: Any) -> Any:
         try:
             rendered = orjson.loads(rendered)
         except orjson.JSONDecodeError as error:
-            raise TemplateFailure(f"process_output gave no valid JSON: {error.msg}") from None
+            raise TemplateFailure(f"process_output returned invalid JSON: {error.msg}") from None
     return rendered
 
 
@@ -174,7 +174,7 @@ def adapter_named(
     if key in BUILT_IN:
         return BUILT_IN[key](model), key
     if "$" in key:
-        message = f'no adapter is called "{key}"; there is {", ".join(BUILT_IN)}'
+        message = f'unknown adapter "{key}"; known: {", ".join(BUILT_IN)}'
         raise SpecError(Problem(message=message, suggestion=nearest(key, BUILT_IN)))
     file = find_adapter(key, root, environment=environment, definitions=definitions)
     sources = (file.process_input.source_code, file.process_output.source_code)

@@ -25,7 +25,7 @@ _nonces: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 
 @dataclass(frozen=True, slots=True)
 class CallableIdentity:
-    """The digest of a callable; `unknown` names the part of its state that is no plain data, if there is one."""
+    """The digest of a callable; `unknown` names the part of its state that is not plain data, if there is one."""
 
     digest: str
     unknown: str | None = None
@@ -54,7 +54,7 @@ def callable_identity(function: Callable[..., Any]) -> CallableIdentity:
 
 @dataclass(frozen=True, slots=True)
 class _Unknown:
-    """A part of a callable's state that is no plain data."""
+    """A part of a callable's state that is not plain data."""
 
     name: str
 

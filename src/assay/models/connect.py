@@ -38,7 +38,7 @@ def connect(
         from assay.models.python_function import connect_callable
 
         if not callable(reference):
-            raise SpecError(f"a model is named by text, such as openai/gpt-5-mini, or is a function; got {reference!r}")
+            raise SpecError(f"expected a model name such as openai/gpt-5-mini, or a function; got {reference!r}")
         return connect_callable(reference)
     if reference.lower().endswith(YAML):
         return connect(Path(reference), root=root, environment=environment, definitions=definitions)
@@ -95,7 +95,7 @@ def _require_provider(provider: str, name: str) -> None:
         closest = nearest(provider, (*PRESETS, *_OTHERS))
         choices = "" if closest else f"; known: {', '.join((*PRESETS, *_OTHERS))}"
         suggestion = None if closest is None else f"{closest}/{name}"
-        message = f'no provider is called "{provider}" in "{provider}/{name}"{choices}'
+        message = f'unknown provider "{provider}" in "{provider}/{name}"{choices}'
         raise SpecError(Problem(message=message, suggestion=suggestion)) from None
 
 

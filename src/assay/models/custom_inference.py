@@ -63,13 +63,13 @@ class CodeClient:
 
     def _opened(self) -> Sandbox:
         if self._trusted is None:
-            raise SpecError(f"{self.name} is Python code, which runs by permission only: `assay run --allow-code`")
+            raise SpecError(f"{self.name} is Python code, which runs only with permission: `assay run --allow-code`")
         if self._sandbox is None:
             self._sandbox = Sandbox(limits=CodeLimits(call_s=self._timeout_s), trusted=self._trusted)
         return self._sandbox
 
     def _answer(self, result: Result, latency_s: float) -> Answer:
-        """What the function gave as an answer of an endpoint."""
+        """What the function returned as an answer of an endpoint."""
         if isinstance(result, CallFailed):
             late = result.detail.startswith(TOOK_LONGER)
             kind: FailureKind = "timeout" if late else "code"

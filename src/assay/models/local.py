@@ -106,17 +106,17 @@ def connect_local(reference: str, root: Path) -> Connection:
 def _pulled(model: Pullable) -> tuple[Path, str]:
     path = models_folder() / model.file
     if not path.is_file():
-        raise SpecError(f"local/{model.name} is not there yet; get it with: assay pull {model.name}")
+        raise SpecError(f"local/{model.name} is not downloaded yet; run: assay pull {model.name}")
     digest = digest_of(path)
     if digest != model.sha256:
-        raise SpecError(f"{path} is damaged (another sha256); get it again with: assay pull {model.name}")
+        raise SpecError(f"{path} is damaged (its SHA-256 differs); download it again with: assay pull {model.name}")
     return path, digest
 
 
 def _own_file(name: str, root: Path) -> tuple[Path, str]:
     """A GGUF file where the user stands, else in the project folder."""
     if not name.lower().endswith(".gguf"):
-        message = f'no local model is called "{name}"; there is {", ".join(PULLABLE)}, or any local/PATH.gguf'
+        message = f'unknown local model "{name}"; known: {", ".join(PULLABLE)}, or any local/PATH.gguf'
         suggestion = nearest(name, PULLABLE)
         raise SpecError(Problem(message=message, suggestion=suggestion and f"local/{suggestion}"))
     here = Path(name).expanduser()

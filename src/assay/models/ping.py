@@ -47,7 +47,7 @@ def explained(error: CallError, connection: Connection) -> str:
         return " ".join(filter(None, (f"{reason} ({detail}).", connection.key_hint)))
     if status == 404:
         endpoint = connection.identity.get("endpoint", "")
-        return f'nothing answers to the model name "{model}" or the address {endpoint} ({detail})'
+        return f'unknown model name "{model}" or wrong address {endpoint} ({detail})'
     if status == 429:
         return f"the key and address are right, but the rate limit or the quota is used up ({detail})"
     if status == 400:

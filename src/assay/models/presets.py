@@ -66,8 +66,8 @@ def preset_named(provider: str) -> tuple[str, Preset]:
     preset = PRESETS.get(name)
     if preset is None:
         suggestion = nearest(provider, PRESETS)
-        choices = "" if suggestion else f"; there is {listing(PRESETS)}"
-        raise SpecError(Problem(message=f'no provider is called "{provider}"{choices}', suggestion=suggestion))
+        choices = "" if suggestion else f"; known: {listing(PRESETS)}"
+        raise SpecError(Problem(message=f'unknown provider "{provider}"{choices}', suggestion=suggestion))
     return name, preset
 
 
@@ -97,7 +97,7 @@ def address(provider: str, preset: Preset, model: str, environment: Mapping[str,
         return _azure(model, environment)
     base = (base_url or preset.base_url or "").rstrip("/")
     if not is_address(base):
-        raise SpecError(f'the environment variable {variable} is no address: "{base}"')
+        raise SpecError(f'the environment variable {variable} is not an address: "{base}"')
     if preset.dialect == "anthropic":
         return f"{base}/messages" if base.endswith("/v1") else f"{base}/v1/messages"
     return f"{base}/chat/completions"

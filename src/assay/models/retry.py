@@ -115,7 +115,7 @@ class Retrying:
             ) from error
         if error.failure.retryable and self._failed >= LOST_AFTER:
             raise ModelRejected(
-                f"{self.name} does not answer any more: {self._failed} calls in a row failed: {error.failure.detail}"
+                f"{self.name} has stopped answering: {self._failed} calls in a row failed: {error.failure.detail}"
             ) from error
 
     async def _wait_to_retry(self, error: CallError, attempt: int) -> bool:

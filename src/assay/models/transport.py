@@ -124,7 +124,7 @@ class Transport:
         if isinstance(error, aiohttp.InvalidURL):
             return _lasting(f'"{self._public_url}" is not a valid address')
         if isinstance(error, aiohttp.ClientConnectorDNSError):
-            return _passing("connection", f"no host is called {error.host} (for {self._public_url})")
+            return _passing("connection", f"unknown host {error.host} (for {self._public_url})")
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
             return _lasting(
                 f"the TLS certificate of {self._public_url} is not trusted: {_cause(error.certificate_error)}"
@@ -158,7 +158,7 @@ def _unpacker(encoding: str) -> Callable[[bytes], Iterator[bytes]]:
     if encoding == "identity":
         return lambda part: iter((part,))
     if encoding not in ("gzip", "x-gzip", "deflate"):
-        raise _unusable(f'the answer is packed as "{encoding[:40]}", which was not asked for')
+        raise _unusable(f'the reply is compressed as "{encoding[:40]}", which was not requested')
     # 32 takes the header of gzip or of zlib, whichever is there
     unpacking = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
 

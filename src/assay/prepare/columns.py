@@ -65,7 +65,7 @@ def action_column_problems(loaded: LoadedTask, rows: Sequence[Mapping[str, Any]]
             for use in columns_read(text):
                 if use.name not in columns and use.name != "sample_id":
                     message = (
-                        f'the action reads the column "{use.name}", which no sample has; there is {listing(columns)}'
+                        f'the action reads the column "{use.name}", which no sample has; known: {listing(columns)}'
                     )
                     steps = ("definition", "actions", i, "filter")
                     yield loaded.document.problem(message, steps, nearest(use.name, columns))
@@ -82,7 +82,7 @@ def _unknown_names(text: Located, loaded: LoadedTask) -> Iterator[Problem]:
     for name in sorted(names_read(text) - set(_IN_CONVERSATIONS)):
         suggestion = nearest(name, _IN_CONVERSATIONS)
         hint = "" if suggestion else "; columns are read as sample." + name
-        message = f'templates know no "{name}"{hint}'
+        message = f'unknown template variable "{name}"{hint}'
         yield problem_in(loaded.document.sources, message, text.place, suggestion)
 
 

@@ -118,7 +118,7 @@ def _review(codes: list[Code]) -> str:
         for code in codes
     )
     return (
-        f"Python code runs only by permission. Read it first:\n{places}\n"
+        f"Python code runs only with permission. Read it first:\n{places}\n"
         "then run again with --allow-code (or ASSAY_ALLOW_CODE=1): it runs in a sandbox, without files, "
         "without the environment"
     )

@@ -227,10 +227,10 @@ def prepare_loaded(
         raise SpecError(problems)
     if loaded.evidence is not None:
         if options.dataset is not None:
-            raise SpecError(f"--dataset {options.dataset}: a system task has no samples, so this would change nothing")
+            raise SpecError(f"--dataset {options.dataset}: a system task has no samples, so it would have no effect")
         dataset = no_dataset(loaded)
     if dataset is None and (loaded.dataset is not None or loaded.datasets):
-        raise NotGenerated("the dataset is not generated yet: `assay generate FILE` makes it, and so does `assay run`")
+        raise NotGenerated("the dataset is not generated yet: run `assay generate FILE` or `assay run`")
     if dataset is None:
         raise SpecError(f'the task "{loaded.task.key}" names no dataset: add one, or give --dataset FILE')
     if connections is None:
@@ -281,7 +281,7 @@ def _connections(loaded: LoadedTask, options: Options, definitions: Definitions)
             raise SpecError(problem_in(loaded.document.sources, message, solver.place))
         references[None] = options.model
     elif options.model is not None:
-        raise SpecError(f"--model {options.model}: the task asks no model to answer, so this would change nothing")
+        raise SpecError(f"--model {options.model}: the task asks no model to answer, so it would have no effect")
     if not references:
         return {}
     from assay.models.connect import connect

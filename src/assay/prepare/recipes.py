@@ -133,7 +133,7 @@ def _sources(
         source_dataset = _find_source(dataset, key, registry, steps)
         ready = materialized(source_dataset, registry, results, make)
         if ready is None:
-            message = f'the dataset "{key}" is not generated yet: `assay generate` makes it'
+            message = f'the dataset "{key}" is not generated yet: run `assay generate`'
             raise SpecError(dataset.generator.document.problem(message, steps))
         yield key, ready
 

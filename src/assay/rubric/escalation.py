@@ -29,9 +29,10 @@ from assay.judging.escalation import (
     first_votes,
     is_doubtful,
 )
+from assay.judging.judge import Judge
 from assay.judging.length import words_in
 from assay.judging.panel import report_of
-from assay.judging.panel_config import Judge, LLMCalls, PanelConfig
+from assay.judging.panel_config import LLMCalls, PanelConfig
 from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport
 from assay.judging.rubric import Rubric
 from assay.judging.verdicts import Vote

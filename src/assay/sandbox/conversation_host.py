@@ -112,7 +112,7 @@ class ConversationHost:
         except FrameError as error:
             self._gone(str(error))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            self._gone("the worker sent what is no result")
+            self._gone("the worker sent an invalid result")
 
     def _received(self, message: Any) -> None:
         if "ask" in message:

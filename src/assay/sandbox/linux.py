@@ -78,7 +78,7 @@ def unsupported() -> str | None:
     if machine not in ARCHITECTURES:
         return f"the system calls of {machine} are not known; those of {' and '.join(ARCHITECTURES)} are"
     if _landlock_version() < 1:
-        return f"Landlock is not enabled in this kernel ({platform.release()}); Linux 5.13 or newer can have it"
+        return f"Landlock is not enabled in this kernel ({platform.release()}); Linux 5.13 or newer can enable it"
     action = ctypes.c_uint32(0x00050000)
     if _call("seccomp", _SECCOMP_GET_ACTION_AVAIL, 0, ctypes.byref(action)) != 0:
         return f"this kernel ({platform.release()}) does not filter system calls"
@@ -100,7 +100,7 @@ def confine(limits: CodeLimits, *, network: bool, parent: int, forks: bool = Fal
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     # a parent that died before the line above would never send its signal
     if os.getppid() != parent:
-        raise ConfinementError("the process that wanted the code has gone")
+        raise ConfinementError("the process that started the code has ended")
     # the kernel lets an unprivileged process restrict itself only after this
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     _restrict_files(version, network=network)
@@ -113,7 +113,7 @@ def confine_child(*, server: int) -> None:
     """Confine the child of a fork server further: it ends with its server, and can neither fork nor signal."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != server:
-        raise ConfinementError("the fork server has gone")
+        raise ConfinementError("the fork server has ended")
     _install(child_filter())
 
 

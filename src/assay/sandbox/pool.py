@@ -165,7 +165,7 @@ class Sandbox:
             child.end()
         if len(results) == 1:
             return results[0]
-        return CallFailed("the worker sent another number of results than there are rows")
+        return CallFailed("the worker sent a different number of results than rows")
 
     def _forked(self, program: Program) -> Forked | CallFailed:
         """A pristine child of the program's fork server, which is started anew when it is lost."""
@@ -190,7 +190,7 @@ class Sandbox:
         try:
             worker.call([batch.rows[place] for place in order], batch.take, most_s=most_s)
             if len(batch.pending) != left:
-                raise WorkerLost("the worker sent another number of results than there are rows", 0)
+                raise WorkerLost("the worker sent a different number of results than rows", 0)
         except WorkerLost as lost:
             worker.end()
             progressed = len(batch.pending) < left + len(order)

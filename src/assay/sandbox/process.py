@@ -108,7 +108,7 @@ class Channel:
         except FrameError as error:
             detail = str(error)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            detail = "the worker sent what is no result"
+            detail = "the worker sent an invalid result"
         self.end()
         raise WorkerLost(detail, STATUS.unpack_from(self.board)[0])
 
@@ -195,7 +195,7 @@ class Worker(Channel):
 
     def __init__(self, program: Program, limits: CodeLimits, *, trusted: bool) -> None:
         if os.name != "posix":
-            raise RunError("user code needs Linux or macOS: its process is spoken to over pipes of theirs")
+            raise RunError("user code needs Linux or macOS: assay talks to its process over their pipes")
         self.limits = limits
         self.broken: str | None = None
         self.control: socket.socket | None = None

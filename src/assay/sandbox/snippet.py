@@ -113,7 +113,7 @@ def plain(value: Any) -> Any:
         return dict(value)
     if hasattr(value, "tolist"):  # numbers and arrays of numpy
         return value.tolist()
-    raise TypeError(f"a value of type {type(value).__name__} is no plain data (text, numbers, lists, mappings)")
+    raise TypeError(f"a value of type {type(value).__name__} is not plain data (text, numbers, lists, mappings)")
 
 
 # lone surrogates stay escaped, so that any text survives the pipe
@@ -205,7 +205,7 @@ class LoadedSnippet:
         try:
             text = str(error)
         except BaseException:
-            text = "(its text cannot be had)"
+            text = "(its text cannot be read)"
         name = type(error).__name__
         if isinstance(error, MemoryError):
             text = f"{text}; more memory than code may use".lstrip("; ")

@@ -72,7 +72,7 @@ class Loop(Settings):
     def _begins_once(cls, builders: Any) -> Any:
         for i, builder in enumerate(builders if isinstance(builders, list) else ()):
             if isinstance(builder, Mapping) and builder.get("type") == "load_trace":
-                raise misplaced((i, "type"), "load_trace cannot stand inside a loop: a conversation begins once")
+                raise misplaced((i, "type"), "load_trace is not allowed inside a loop: a conversation begins only once")
         return builders
 
     @property

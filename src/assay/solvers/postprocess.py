@@ -40,11 +40,11 @@ def _fanned(result: Result) -> Sequence[Fanned] | Failure:
 
 def _rows(value: Any) -> list[Fanned]:
     if not isinstance(value, list):
-        raise UnreadableError("code", f"postprocess gave {described(value)}, not a list of (sample, solver_output)")
+        raise UnreadableError("code", f"postprocess returned {described(value)}, not a list of (sample, solver_output)")
     if not value:
-        raise UnreadableError("code", "postprocess gave no rows")
+        raise UnreadableError("code", "postprocess returned no rows")
     if len(value) > MAX_FANOUT:
-        raise UnreadableError("code", f"postprocess gave {len(value):,} rows; {MAX_FANOUT:,} are allowed")
+        raise UnreadableError("code", f"postprocess returned {len(value):,} rows; {MAX_FANOUT:,} are allowed")
     return [_row(number, pair) for number, pair in enumerate(value)]
 
 

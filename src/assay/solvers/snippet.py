@@ -51,7 +51,7 @@ class _Asking:
 
     async def __call__(self, items: list[Any]) -> dict[str, Any]:
         if not items:
-            raise UnreadableError("code", "model.predict was given nothing to ask")
+            raise UnreadableError("code", "model.predict got an empty prompt")
         text = orjson.dumps(items, option=orjson.OPT_SORT_KEYS)
         twins = self._seen[text] if self._sampling.temperature != 0 else 0
         self._seen[text] += 1

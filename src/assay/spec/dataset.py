@@ -207,7 +207,7 @@ def _several(
     keys = node["keys"]
     if "key" in node or "source" in node:
         other = "key" if "key" in node else "source"
-        checker.report(f'"{other}" cannot stand beside "keys"', (*steps, other), key=True)
+        checker.report(f'"{other}" cannot be combined with "keys"', (*steps, other), key=True)
     if not isinstance(keys, list) or not keys:
         checker.report(f"keys: expected a list of dataset keys, got {described(keys)}", (*steps, "keys"))
         return ()

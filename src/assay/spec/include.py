@@ -39,7 +39,7 @@ class Inclusion:
         source = self._read(reference, place)
         if any(source.path.resolve() == parent.path.resolve() for parent in self._open):
             way = " -> ".join([*(parent.file for parent in self._open), source.file])
-            raise SpecError(self._problem(f"$ref goes round in a circle: {way}", place))
+            raise SpecError(self._problem(f"$ref refers back to itself: {way}", place))
         self._open.append(source)
         try:
             yield source
@@ -56,7 +56,7 @@ class Inclusion:
         except (OSError, RuntimeError, ValueError) as error:
             raise SpecError(self._problem(f'"{reference}" is not a usable path: {error}', place)) from error
         if not inside:
-            message = f'"{reference}" leads out of the project folder {self._jail}; --allow-outside permits it'
+            message = f'"{reference}" is outside the project folder {self._jail}; --allow-outside permits it'
             raise SpecError(self._problem(message, place))
         if path not in self._read_before:
             source = read_source(path)

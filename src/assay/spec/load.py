@@ -130,7 +130,7 @@ class _Reader:
         if node.kind == "scalar":
             return self._data_scalar(node, steps) if self.in_data and node.implied else self._scalar(node)
         if not node.tag.startswith(_TAG) or node.tag[len(_TAG) :] not in ("map", "seq"):
-            self.problems.append(self._problem(f'the tag "{_short(node.tag)}" is not known here', node))
+            self.problems.append(self._problem(f'unknown tag "{_short(node.tag)}"', node))
             return None
         if node.kind == "list":
             return [self.value(child, (*steps, i), depth + 1) for i, child in enumerate(node.children)]
@@ -147,7 +147,7 @@ class _Reader:
             return None
         reader = _READERS.get(node.tag)
         if reader is None:
-            self.problems.append(self._problem(f'the tag "{_short(node.tag)}" is not known here', node))
+            self.problems.append(self._problem(f'unknown tag "{_short(node.tag)}"', node))
             return None
         try:
             value = reader(yaml.ScalarNode(node.tag, node.text))
@@ -289,7 +289,7 @@ class _Reader:
         """`((TODO))` and unset variables, wherever they stand."""
         for steps, text in strings(data):
             if "((TODO))" in text:
-                self.problems.append(self._at("((TODO)) is still to be filled in", self.positions[steps].value))
+                self.problems.append(self._at("((TODO)) is not filled in yet", self.positions[steps].value))
             for secret in _unknown_secrets(text, data, steps, environment):
                 if isinstance(environment, Environment) and environment.keyless:
                     continue

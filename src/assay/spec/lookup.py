@@ -69,5 +69,5 @@ def _mentions(path: Path, key: str) -> bool:
 def _not_found(kind: FileKind, key: str, root: Path, read: Read, definitions: Definitions, *, broken: bool) -> Problem:
     keys = sorted({*keys_of(kind, root, read), *definitions.keys(kind)})
     suggestion = nearest(key, keys)
-    hint = "" if suggestion else "; a file could not be read" if broken else f"; there is {listing(keys)}"
+    hint = "" if suggestion else "; a file could not be read" if broken else f"; known: {listing(keys)}"
     return Problem(message=f'no {kind} has the key "{key}" in {root}{hint}', suggestion=suggestion)

@@ -305,8 +305,8 @@ def _no_such_connection(name: Any) -> tuple[str, Steps, str | None]:
         way = "reach the model by custom_connection (its address) or custom_inference (a function of your own)"
         return f"{name} is a vendor's platform that assay does not speak to; {way}", steps, None
     suggestion = nearest(str(name), _CONFIGS)
-    choices = "" if suggestion else f"; there is {listing(_CONFIGS)}"
-    return f'no connection type is called "{name}"{choices}', steps, suggestion
+    choices = "" if suggestion else f"; known: {listing(_CONFIGS)}"
+    return f'unknown connection type "{name}"{choices}', steps, suggestion
 
 
 def _with_secrets(node: dict[str, Any], secrets: Mapping[str, Any], checker: Checker) -> dict[str, Any]:
@@ -319,7 +319,7 @@ def _with_secrets(node: dict[str, Any], secrets: Mapping[str, Any], checker: Che
     def filled(steps: Steps, text: str) -> str:
         names = [name for kind, name in PLACEHOLDER.findall(text) if kind == "secrets"]
         if names and steps[0] not in SECRET_FIELDS and steps != _TRUSTED_CA:
-            message = "secrets may stand only in api_key, custom_headers, environment and trusted_ca"
+            message = "secrets are allowed only in api_key, custom_headers, environment and trusted_ca"
             checker.report(message, ("config", *steps))
             return text
         for name in names:

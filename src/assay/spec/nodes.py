@@ -111,7 +111,7 @@ class _Builder:
         if node is None:
             raise self._refused(f'there is no anchor "&{event.anchor}" above this', event)
         if any(node is ancestor for ancestor in self.stack):
-            raise self._refused(f'"*{event.anchor}" stands inside what it names', event)
+            raise self._refused(f'"*{event.anchor}" refers to a value that contains it', event)
         self._attach(node, event)
 
     def _node(self, kind: Literal["scalar", "list", "map"], event: Any, implicit: Any, value: Any) -> Node:

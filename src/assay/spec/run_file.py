@@ -145,7 +145,7 @@ def _provider(entry: Mapping[str, Any], steps: Steps, providers: dict[str, str],
     others = [name for name in entry if name != PROVIDER]
     if others:
         message = (
-            f'"{others[0]}" cannot stand beside {PROVIDER}: write a model with connection_type provider_connection'
+            f'"{others[0]}" cannot be combined with {PROVIDER}: write a model with connection_type provider_connection'
         )
         checker.report(message, (*steps, others[0]), key=True)
     provider, _, name = reference.partition("/")

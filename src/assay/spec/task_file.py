@@ -119,7 +119,7 @@ def _same_names(document: Document, trials: Trials | None) -> Iterator[Problem]:
     for place, rule in enumerate(trials.score_aggregators or () if trials is not None else ()):
         name = rule.aggregator.score_name or rule.score_name
         if name in names:
-            message = f'another aggregator gives "{name}" already: name this one otherwise with aggregator.score_name'
+            message = f'another aggregator already produces "{name}"; rename this one with aggregator.score_name'
             yield document.problem(message, (*_DEFINITION, "trials", "score_aggregators", place))
         names.append(name)
 

@@ -154,7 +154,7 @@ def _fields_exist(settings: Any, score_fields: _ScoreFields, steps: Steps, check
         if value not in fields and not has_placeholder(value)
     ]
     for name, value in wrong:
-        message = f'{score_fields.scorer} gives no field "{value}"; it gives {listing(fields)}'
+        message = f'{score_fields.scorer} produces no field "{value}"; it produces {listing(fields)}'
         checker.report(message, (*steps, name), nearest(value, fields))
     return not wrong
 

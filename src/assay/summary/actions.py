@@ -198,12 +198,12 @@ def _check_field(read: tuple[str, str], steps: Steps, scores: _Scores, checker: 
     scorer, name = read
     if scorer not in scores.fields:
         if scores.checked:
-            message = f'there is no scorer "{scorer}"; there is {listing(scores.fields)}'
+            message = f'there is no scorer "{scorer}"; known: {listing(scores.fields)}'
             checker.report(message, steps, nearest(scorer, scores.fields))
         return False
     fields = scores.fields[scorer]
     if fields is not None and name not in fields:
-        message = f'{scores.names[scorer]} gives no field "{name}"; it gives {listing(fields)}'
+        message = f'{scores.names[scorer]} produces no field "{name}"; it produces {listing(fields)}'
         checker.report(message, steps, nearest(name, fields))
         return False
     return True

@@ -109,7 +109,7 @@ def stored_report(store: Store, record: RunRecord) -> RunReport:
     """The numbers of a finished run as they were kept."""
     if record.summary is None:
         raise SpecError(
-            f"run {record.id} is {runs.state(record)} and has no numbers yet: run its file again to finish it"
+            f"run {record.id} is {runs.state(record)} and has no metrics yet: run its file again to finish it"
         )
     metrics: dict[str, tuple[MetricReport, ...]] = {}
     for scorer, metric, kind, document in runs.metric_documents(store, record.no):

@@ -14,7 +14,7 @@ MOST_TEXT = 10_000_000
 def missing_text(owner: str, name: str, names: tuple[str, ...]) -> str:
     """The sentence for a name that a mapping does not have."""
     suggestion = nearest(name, names)
-    hint = f'; did you mean "{suggestion}"?' if suggestion else f"; there is {listing(names)}"
+    hint = f'; did you mean "{suggestion}"?' if suggestion else f"; known: {listing(names)}"
     return f'{owner} has no {"column" if owner == "the sample" else "field"} "{name}"{hint}'
 
 

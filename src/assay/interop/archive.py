@@ -306,19 +306,34 @@ def restore_archive(store: Store, path: Path) -> Restored:
     A run that the store has already is not written again; labels and replies that it lacks are added.
     """
     with open_archive(path) as archive:
-        original = str(archive.run["id"])
-        candidates = runs_of(store, str(archive.run["identity"]), run_id=original)
-        digest = content_digest(archive)
-        for record in candidates:
-            if record.summary is not None and content_digest(StoredContent(store, record)) == digest:
-                with store.begin() as connection:
-                    for name in ("labels", REPLIES):
-                        insert_rows(connection, record.no, MEMBERS[name], archive.rows(name))
-                return Restored(record=record, original=original, was_there=True)
-        # a run whose own id is taken gets one from its content: restoring it twice gives one id
-        run_id = original if all(record.id != original for record in candidates) else digest[:12]
-        record = _write(store, archive, run_id)
-        return Restored(record=record, original=original, was_there=False)
+        return _restore(store, archive)
+
+
+def copy_run(store: Store, record: RunRecord, target: Store) -> Restored:
+    """Copy a finished run with its replies and labels into another store, and verify the copy by its digest."""
+    if record.summary is None:
+        raise SpecError(f"run {record.id} is not finished: run its file again to finish it, then copy it")
+    content = StoredContent(store, record)
+    copied = _restore(target, content)
+    if content_digest(StoredContent(target, copied.record)) != content_digest(content):
+        raise StoreError(f"the copy of run {record.id} in {target.location} differs from the run in {store.location}")
+    return copied
+
+
+def _restore(store: Store, content: ArchiveContent) -> Restored:
+    row = content.run
+    original = str(row["id"])
+    candidates = runs_of(store, str(row["identity"]), run_id=original)
+    digest = content_digest(content)
+    for record in candidates:
+        if record.summary is not None and content_digest(StoredContent(store, record)) == digest:
+            with store.begin() as connection:
+                for name in ("labels", REPLIES):
+                    insert_rows(connection, record.no, MEMBERS[name], content.rows(name))
+            return Restored(record=record, original=original, was_there=True)
+    # a run whose own id is taken gets one from its content: restoring it twice gives one id
+    run_id = original if all(record.id != original for record in candidates) else digest[:12]
+    return Restored(record=_write(store, content, run_id), original=original, was_there=False)
 
 
 def attach_archive(store: Store, path: Path) -> RunRecord:
@@ -342,9 +357,9 @@ def attach_archive(store: Store, path: Path) -> RunRecord:
     return find(store, run_id)
 
 
-def _write(store: Store, archive: ArchiveReader, run_id: str, *, no: int | None = None) -> RunRecord:
+def _write(store: Store, content: ArchiveContent, run_id: str, *, no: int | None = None) -> RunRecord:
     with store.begin() as connection:
-        number = insert_run(connection, {**archive.run, "id": run_id}, no=no)
+        number = insert_run(connection, {**content.run, "id": run_id}, no=no)
         for name, table in MEMBERS.items():
-            insert_rows(connection, number, table, archive.rows(name))
+            insert_rows(connection, number, table, content.rows(name))
     return find(store, run_id)

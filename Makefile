@@ -31,11 +31,11 @@ $(MODEL): $(STAMP)
 demo: $(MODEL)  ## See a real evaluation, no key needed
 	@$(BIN)/assay demo
 
-test: $(STAMP)  ## Run every test but the long studies and those of the local model
-	@$(BIN)/python -m pytest -n auto -q -m "not slow"
+test: $(STAMP)  ## Run every test but the long studies and those of the local model; PostgreSQL with one smoke test
+	@$(BIN)/python -m pytest -n auto -q -m "not slow and not deep"
 
-test-all: $(MODEL)  ## The same with the tests of the local model
-	@$(BIN)/python -m pytest -n auto -q -m "not slow"
+test-all: $(MODEL)  ## The same with the tests of the local model, and those of stores on SQLite and PostgreSQL
+	@$(BIN)/python -m pytest -n auto -q -m "not slow" --databases both
 
 coverage: $(MODEL)  ## The same with branch coverage, which takes about twice as long
 	@rm -f .coverage .coverage.*

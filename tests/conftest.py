@@ -11,9 +11,79 @@ import sys
 import urllib.request
 import warnings
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import pytest
+from tests.postgres import Cluster
+
+ON_BOTH_DATABASES = ("store", "runner", "faults", "cli")
+"""The folders whose tests run on PostgreSQL too, when asked for with --databases."""
+
+
+def pytest_addoption(parser):
+    parser.addoption("--databases", choices=("sqlite", "postgresql", "both"), default="sqlite")
+
+
+def pytest_generate_tests(metafunc):
+    """Run the tests that use a store on each database; those about SQLite's files only on SQLite."""
+    chosen = metafunc.config.getoption("--databases")
+    if "database" not in metafunc.fixturenames or chosen == "sqlite":
+        return
+    folder = metafunc.definition.path.relative_to(Path(__file__).parent).parts[0]
+    fits = folder in ON_BOTH_DATABASES and metafunc.definition.get_closest_marker("sqlite") is None
+    databases = ("sqlite", "postgresql") if chosen == "both" else ("postgresql",)
+    metafunc.parametrize("database", databases if fits else databases[: chosen == "both"], indirect=True)
+
+
+@pytest.fixture
+def database(request):
+    """The database under test."""
+    return getattr(request, "param", "sqlite")
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """Make URLs of a PostgreSQL server: ASSAY_TEST_POSTGRES, or one that is started here."""
+    if "ASSAY_TEST_POSTGRES" in os.environ:
+        yield os.environ["ASSAY_TEST_POSTGRES"]
+        return
+    cluster = Cluster()
+    yield cluster.url()
+    cluster.stop()
+
+
+_PROJECTS = count(1)
+
+
+@pytest.fixture
+def new_location(database, request, tmp_path):
+    """Make locations of stores that are not there yet, on the database under test."""
+
+    def make() -> str:
+        n = next(_PROJECTS)
+        if database == "sqlite":
+            return str(tmp_path / f"s{n}.db")
+        url = request.getfixturevalue("postgres")
+        return f"{url}{'&' if '?' in url else '?'}project=p{os.getpid()}_{n}"
+
+    return make
+
+
+@pytest.fixture
+def location(new_location):
+    """The location of a store that is not there yet, on the database under test."""
+    return new_location()
+
+
+@pytest.fixture
+def store(location):
+    """An empty store that is open for writing, on the database under test."""
+    from assay.store.store import open_store
+
+    opened = open_store(location)
+    yield opened
+    opened.close()
 
 
 @dataclass(frozen=True)
@@ -36,8 +106,9 @@ class Outcome:
 class Project:
     """A folder with `.assay/` in it, and the `assay` command run there."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: str | None = None) -> None:
         self.folder = folder
+        self.store = store
         (folder / ".assay").mkdir(parents=True, exist_ok=True)
 
     def write(self, name: str, text: str | list[dict]) -> Path:
@@ -51,7 +122,8 @@ class Project:
 
     def environment(self, **extra: str) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_") and k != "COLUMNS"}
-        return {**kept, "COLUMNS": "80", **extra}
+        store = {} if self.store is None else {"ASSAY_STORE": self.store}
+        return {**kept, "COLUMNS": "80", **store, **extra}
 
     def start(self, *arguments: str, **extra: str) -> subprocess.Popen:
         """Begin `assay ...` in a process of its own."""
@@ -142,8 +214,9 @@ class Project:
 
 
 @pytest.fixture
-def project(tmp_path):
-    return Project(tmp_path / "project")
+def project(tmp_path, database, new_location):
+    """A project folder; its store is in the folder, or on the database under test."""
+    return Project(tmp_path / "project", None if database == "sqlite" else new_location())
 
 
 @pytest.fixture(scope="session")

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-EXTRAS = ("hf", "local", "parquet")
+EXTRAS = ("hf", "local", "parquet", "postgres")
 PERMISSIVE = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "CNRI-Python", "ISC", "MIT", "MIT-0", "PSF-2.0",
     "Python-2.0", "Unlicense", "Zlib",
 }  # fmt: skip
 FILE_COPYLEFT = {"orjson": {"MPL-2.0"}, "tqdm": {"MPL-2.0"}, "certifi": {"MPL-2.0"}}
-"""Packages parts of which are under a licence that covers changes to their own files; used here unchanged."""
+FILE_COPYLEFT |= {"psycopg": {"LGPL-3.0-only"}, "psycopg-binary": {"LGPL-3.0-only"}}
+"""Packages under a licence that covers changes to their own files or library; used here unchanged."""
 WORDS = {
     "apache 2.0": "Apache-2.0",
     "apache software license": "Apache-2.0",

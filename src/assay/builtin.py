@@ -1,4 +1,4 @@
-"""The one list of what ships, and the door for plug-ins."""
+"""The list of built-in kinds, and the loader of plug-ins."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAMED = "ASSAY_PLUGINS"
 
 
 def registry(*, plugins: bool = True) -> Registry:
-    """Everything a file may name: what ships, then what plug-ins add."""
+    """Return all kinds that a file can name: the built-in ones, then those of plug-ins."""
     kinds = Registry()
     kinds.sources.add_all(SOURCES)
     kinds.solvers.add_all(SOLVERS)
@@ -58,12 +58,12 @@ def add_plugins(kinds: Registry) -> None:
 
 
 def _cause(error: BaseException) -> str:
-    """What a plug-in raised: a SpecError speaks for itself, anything else with its type."""
+    """Describe an exception from a plug-in: a SpecError by its message, any other with its type."""
     return str(error) if isinstance(error, SpecError | ImportError) else f"{type(error).__name__}: {error}"
 
 
 def _imported(name: str) -> ModuleType:
-    """A module by its name, looked for where the user stands too."""
+    """Import a module by name; the working directory is searched too."""
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -79,7 +79,7 @@ def _add_marked(kinds: Registry, plugin: Any, code: str) -> None:
 
 
 def _add(target: Registry, plugin: Any) -> None:
-    """Add what a plug-in offers: a function `register`, or the kinds that stand in its module."""
+    """Add the kinds of a plug-in: by its function `register`, or all kinds in its module."""
     if isinstance(plugin, BaseKind):
         target.add(plugin)
         return

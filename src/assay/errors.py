@@ -1,4 +1,4 @@
-"""Everything assay raises on purpose.
+"""All exceptions that assay raises on purpose.
 
 AssayError                  something a person can act on; the command line prints it, never a traceback
 ├── SpecError               a file, flag or argument is wrong: fix it and run again (exit code 2)
@@ -7,6 +7,7 @@ AssayError                  something a person can act on; the command line prin
 │   └── NotGenerated        a dataset must be generated first
 ├── RunError                the run could not go on; what was finished is kept (exit code 3)
 │   ├── StoreError          the store cannot be opened, read or written
+│   │   └── StoreUnreachable the connection to the database of the store failed or was lost
 │   └── TemplateFailure     a template gave no result for one sample; others go on
 └── Interrupted             stopped by the user; the same command goes on from here (exit code 130)
 """
@@ -88,23 +89,31 @@ class MissingExtra(SpecError):
 
 
 class NotGenerated(SpecError):
-    """The rows of a generated dataset are not there yet."""
+    """The rows of a generated dataset do not exist yet."""
 
 
 class RunError(AssayError):
-    """The run could not go on; what was finished is kept."""
+    """The run could not continue; finished work is kept."""
 
 
 class StoreError(RunError):
     """The store cannot be opened, read or written."""
 
 
+class StoreUnreachable(StoreError):
+    """The connection to the database failed or was lost; `temporary` when it may work again by itself."""
+
+    def __init__(self, message: str, *, temporary: bool = True) -> None:
+        self.temporary = temporary
+        super().__init__(message)
+
+
 class RejectedValue(StoreError):
-    """The store works, but will not hold a value: one too long, too large or not text."""
+    """The store works but rejects a value: too long, too large or not text."""
 
 
 class TemplateFailure(RunError):
-    """A template gave no result for one sample; `missing` when a column it reads is not there."""
+    """A template failed for one sample; `missing` if a column that it reads does not exist."""
 
     def __init__(self, message: str, *, missing: bool = False) -> None:
         self.missing = missing
@@ -112,6 +121,6 @@ class TemplateFailure(RunError):
 
 
 class Interrupted(AssayError):
-    """Stopped by the user; the same command goes on from here."""
+    """Stopped by the user; running the same command again resumes."""
 
     exit_code = 130

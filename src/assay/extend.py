@@ -1,4 +1,4 @@
-"""Scorers and metrics of your own: a function becomes a kind that files can name.
+"""Scorers and metrics of your own: decorators turn a function into a kind that files can name.
 
 Trusted code, unlike snippets in task files: it is installed or named by hand (`--plugin MODULE`) and runs in process.
 """
@@ -159,7 +159,7 @@ def _parameters(function: Function) -> Mapping[str, inspect.Parameter]:
 
 
 def _settings(function: Function, called: str, base: type[Any], provided: list[str]) -> type[Any]:
-    """The settings of a kind: the parameters that a file must or may give."""
+    """Build the settings class of a kind from the parameters of its function."""
     hints = get_type_hints(function)
     settings_fields: dict[str, Any] = {"type": (Literal[called], ...)}
     for name, parameter in _parameters(function).items():
@@ -208,7 +208,7 @@ def _scorer(names: tuple[str, ...]) -> type[ScorerSpec]:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a scorer says it gives: the names of its values, and between which bounds they lie."""
+    """The declaration of a scorer's fields: the names of its values and their bounds."""
 
     names: tuple[str, ...]
     span: tuple[float, float] | None
@@ -281,7 +281,7 @@ def _measured(function: Function, settings: Any, table: Table, context: Context)
     except Exception as error:
         result, reason = None, f"{type(error).__name__}: {error}"
     else:
-        reason = "the function gave None"
+        reason = "the function returned None"
     by_name = result if isinstance(result, Mapping) else {settings.value_name(settings.type): result}
     interval = no_interval("no interval for a metric of your own", level=context.level)
     return MetricResult(

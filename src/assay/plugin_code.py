@@ -1,4 +1,4 @@
-"""What stands for the code of a plug-in in the identity of a run: edit the plug-in, and its scores are made anew."""
+"""The digest of a plug-in's code in the identity of a run: editing the plug-in makes its scores stale."""
 
 from __future__ import annotations
 

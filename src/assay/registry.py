@@ -1,4 +1,4 @@
-"""What files may name: a kind binds the settings of a scorer, metric, solver or source to its typed functions.
+"""The kinds that files can name: each binds the settings of a scorer, metric, solver or source to its typed functions.
 
 How a kind works is its type, never a flag: a `JudgeScorerKind` asks a model, a `WholeRunScorerKind` sees all samples at
 once, and a function that runs the user's code is wrapped in `InSandbox`.
@@ -34,7 +34,7 @@ class BatchScorer(Protocol):
 
 
 class JudgeScorer(Protocol):
-    """Scores the one row that it is given by asking a model."""
+    """Scores one row by calling a model."""
 
     async def __call__(self, settings: Any, rows: Rows, ask: Ask, /) -> Outcome: ...
 
@@ -46,7 +46,7 @@ class BatchSolver(Protocol):
 
 
 class AskingSolver(Protocol):
-    """Answers the one row that it is given by asking a model."""
+    """Answers one row by calling a model."""
 
     async def __call__(self, settings: Any, rows: Rows, ask: Ask, /) -> Solution | Failure: ...
 
@@ -77,7 +77,7 @@ class MetricFunction(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InSandbox:
-    """A function that runs the user's code and takes the sandbox by name; `bind` says which sandbox."""
+    """A function that runs the user's code and receives the sandbox as a keyword; `bind` supplies it."""
 
     function: Callable[..., Any]
     sandbox: Any = None
@@ -94,7 +94,7 @@ class InSandbox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseKind:
-    """What every kind has: the settings class whose `type` files name it by.
+    """The common part of all kinds: a settings class whose `type` is the name used in files.
 
     `version` rises when a kind gives other results for the same settings, so that stored ones are not reused. `code` is
     the digest of the plug-in that a kind comes from, None for what ships.
@@ -118,7 +118,7 @@ class BaseKind:
 
     @property
     def runs_code(self) -> bool:
-        """Whether a function of the kind runs the user's code and needs a sandbox."""
+        """Return whether a function of the kind runs user code and needs a sandbox."""
         return any(isinstance(getattr(self, part.name), InSandbox) for part in fields(self))
 
     def with_sandbox(self, sandbox: Any) -> Self:
@@ -142,7 +142,7 @@ class StoredMetadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorerKind(BaseKind):
-    """A scorer and the fields that it gives: those of its values, then those of its metadata.
+    """A scorer and its fields: those of its values, then those of its metadata.
 
     `values` is None when the fields are known only after scoring; otherwise a misspelt field of a metric is found
     before the run. `ranges` holds the least and the greatest value of a field. `detail` adds to the report what only
@@ -182,7 +182,7 @@ class WholeRunScorerKind(ScorerKind):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerSample:
-    """How one sample enters a metric that is a mean over samples.
+    """The contribution of one sample to a metric that is a mean over samples.
 
     `read` takes the values and the metadata of a score and gives the sample's number, or None when the sample is
     excluded; `fields` are those that it reads. `value` names the value of the metric that is this mean; None is the
@@ -205,7 +205,7 @@ class PerSample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PerSampleSums:
-    """How one sample enters a metric that is a function of sums over samples, such as F1 or kappa.
+    """The contribution of one sample to a metric that is a function of sums over samples, such as F1 or kappa.
 
     `read` takes the values and the metadata of a score and gives what the sample adds, or None when the sample is
     excluded; `fields` are those that it reads. `compare` takes the name of a value and what the same samples add in two
@@ -221,7 +221,7 @@ class PerSampleSums:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredRun:
-    """What a metric may read to say what its result must beat.
+    """The data that a metric may read to compute its baselines, such as chance.
 
     `metadata_fields` are those that the scorer declares; `distinct_metadata` reads the metadata of the scores, each
     distinct one with the number of samples that have it. Where an aggregator made several trials one value,
@@ -374,7 +374,7 @@ class KindTable(Mapping[str, K], Generic[K]):
         self._kinds: dict[str, K | LazyKinds[K]] = {}
 
     def add(self, kind: K) -> None:
-        """Add one kind; a SpecError when it is of another sort, or its name is taken."""
+        """Add one kind; raise a SpecError if it is of the wrong sort or its name is taken."""
         if not isinstance(kind, self._base):
             raise SpecError(f"expected a {self.sort} ({self._base.__name__}), got {_described(kind)}")
         self._put(kind.name, kind)
@@ -415,7 +415,7 @@ def _described(thing: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """All that a file may name. Nothing is global: `builtin.registry()` makes one."""
+    """All kinds that a file can name. Nothing is global: `builtin.registry()` creates one."""
 
     scorers: KindTable[ScorerKind] = field(default_factory=lambda: KindTable(ScorerKind))
     metrics: KindTable[MetricKind] = field(default_factory=lambda: KindTable(MetricKind))

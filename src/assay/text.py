@@ -8,7 +8,7 @@ UNDEFINED = "undefined"
 
 
 def clean(text: str, *, width: int | None = None) -> str:
-    """Text made safe for a terminal: one line, no control or direction-changing characters.
+    """Make text safe for a terminal: one line, without control or direction-changing characters.
 
     >>> clean("a\\x1b[31mb\\nc")
     'a [31mb c'
@@ -22,7 +22,7 @@ def clean(text: str, *, width: int | None = None) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """Text made safe for a terminal and no wider than that: of a longer one the middle is left out.
+    """Make text safe for a terminal and at most `width` wide; longer text loses its middle.
 
     >>> shortened("answers-of-the-large-model", 14)
     'answers…-model'
@@ -35,7 +35,7 @@ def shortened(text: str, width: int) -> str:
 
 
 def counted(n: int, thing: str) -> str:
-    """How many of a thing there are.
+    """Format a count with its noun in the singular or plural.
 
     >>> counted(1, "sample"), counted(1200, "row")
     ('1 sample', '1,200 rows')
@@ -44,7 +44,7 @@ def counted(n: int, thing: str) -> str:
 
 
 def number(value: float | None) -> str:
-    """A value with as many digits as people compare.
+    """Format a value with as many digits as readers compare.
 
     >>> number(0.825), number(12.3456), number(1234567.0), number(-1e-9), number(1 + 1e-9), number(None)
     ('0.825', '12.35', '1.235e+06', '0.000', '1.000', 'undefined')
@@ -59,7 +59,7 @@ def number(value: float | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it.
+    """Format a duration for people.
 
     >>> duration(0.4), duration(75), duration(7300)
     ('under 1 s', '1 min 15 s', '2 h 01 min')

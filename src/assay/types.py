@@ -1,4 +1,4 @@
-"""What travels between the rooms: frozen values, and batches of samples in columns."""
+"""The frozen values and column batches that travel between the packages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ScoreValue = float | int | bool | str
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A step that gave no result, kept as what it is: never a score."""
+    """A step without a result; recorded with its cause and never turned into a score."""
 
     stage: str
     kind: FailureKind
@@ -38,7 +38,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """What one scorer says of one sample; `unsettled` when a part of it failed that may go well another time."""
+    """The values of one scorer for one sample; `unsettled` if a part of it failed in a way that a retry may fix."""
 
     scorer: str
     values: Mapping[str, ScoreValue]
@@ -52,12 +52,12 @@ OTHER_NAMES: Mapping[str, str] = {
     "ground_truth_correct_choice": "ground_truth_choice",
     "ground_truth_choices": "choices",
 }
-"""What AI GO! calls fields of `string_equals_mcqa`; metrics, filters and snippets may use either name."""
+"""AI GO!'s names for the metadata fields of `string_equals_mcqa`; metrics, filters and snippets may use either name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A confidence interval and how it was made; a bound that cannot be computed is None.
+    """A confidence interval and its method; a bound that cannot be computed is None.
 
     `standard_error` is that of the value in the interval, None where the method has none.
     """
@@ -74,7 +74,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricValue:
-    """A number with its uncertainty; None with a reason where it is undefined."""
+    """A value with its uncertainty; None, with a reason, where it is undefined."""
 
     value: float | None
     n: int
@@ -89,7 +89,7 @@ class MetricValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricResult:
-    """What one metric gives: its values by name, its details, and the same for each group."""
+    """The result of one metric: its values by name, its details, and the same for each group."""
 
     values: Mapping[str, MetricValue]
     detail: Mapping[str, Any] = field(default_factory=dict)
@@ -121,7 +121,7 @@ Item = Mapping[str, Any]
 
 TEXT_PARTS = frozenset({"input_text", "output_text", "text", "summary_text", "reasoning_text"})
 MESSAGE_PARTS = TEXT_PARTS | {"refusal", "input_image", "input_file", "input_video"}
-"""The types of a message's parts; those of text hold it under `text`, a refusal under `refusal`."""
+"""The types of message parts; text parts store their content under `text`, refusals under `refusal`."""
 
 
 def content_text(content: object) -> str:
@@ -160,7 +160,7 @@ class Trace:
 
     @cached_property
     def preamble(self) -> tuple[Item, ...]:
-        """What stands before the first message of a user or an assistant: the instructions."""
+        """Return the items before the first user or assistant message: the instructions."""
         first = next(
             (
                 i
@@ -173,7 +173,7 @@ class Trace:
 
     @cached_property
     def conversation_items(self) -> tuple[Item, ...]:
-        """Everything after the preamble."""
+        """Return everything after the preamble."""
         return self.items[len(self.preamble) :]
 
     @cached_property
@@ -182,12 +182,15 @@ class Trace:
         return tuple((call, self.get_function_output_for_call(call)) for call in self.function_calls)
 
     def get_function_output_for_call(self, call: Item | str) -> Item | None:
-        """The output of a call, named by itself or by its id; None when there is none."""
+        """Return the output of a function call, identified by the call itself or by its id; None without one."""
         call_id = call if isinstance(call, str) else call.get("call_id")
         return next((output for output in self.function_outputs if output.get("call_id") == call_id), None)
 
     def get_function_call_arguments(self, call: Item | str) -> Any:
-        """The arguments of a call, named by itself or by its id; JSON text is read, other text stays as it is."""
+        """Return the arguments of a call, identified by itself or by its id;
+
+        JSON is parsed, other text is returned unchanged.
+        """
         if isinstance(call, str):
             named = next(
                 (function_call for function_call in self.function_calls if function_call.get("call_id") == call), None
@@ -202,7 +205,7 @@ class Trace:
             return arguments
 
     def get_function_output_text(self, output: Item | str) -> str | None:
-        """The text of an output, named by itself or by its call or the call's id; None when there is none."""
+        """Return the text of an output, identified by itself, by its call or by the call's id; None without one."""
         if isinstance(output, str) or output.get("type") == "function_call":
             named = self.get_function_output_for_call(output)
             if named is None:
@@ -242,11 +245,11 @@ class Trace:
         return tuple(Turn.of(Trace(tuple(items))) for items in turns)
 
     def get_last_user_text(self) -> str | None:
-        """The text of the last user message, None when there is none."""
+        """Return the text of the last user message, or None without one."""
         return content_text(self.user_messages[-1].get("content")) if self.user_messages else None
 
     def get_first_system_prompt(self) -> str | None:
-        """The text of the first system message, None when there is none."""
+        """Return the text of the first system message, or None without one."""
         prompts = self.system_messages
         return content_text(prompts[0].get("content")) if prompts else None
 
@@ -255,7 +258,7 @@ class Trace:
         return tuple(call for call in self.function_calls if call.get("name") == name)
 
     def get_last_assistant_text(self) -> str | None:
-        """The text of the last reply; None when nobody replied or the reply has no content."""
+        """Return the text of the last reply; None without a reply or if it has no content."""
         for item in reversed(self.assistant_messages):
             content = item.get("content")
             return None if content is None else content_text(content)
@@ -281,7 +284,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How a model is to choose its words; None leaves a parameter to the provider."""
+    """The sampling settings of a model; None leaves a parameter to the provider."""
 
     temperature: float | None = None
     top_p: float | None = None
@@ -317,7 +320,7 @@ class Request:
 # not frozen: made once or more per model call, where the check on every field is felt
 @dataclass(slots=True, kw_only=True)
 class Reply:
-    """What a model said. `items` holds the reply as it joins the conversation.
+    """One response of a model. `items` is the reply in the form in which it joins the conversation.
 
     A reply without content has text None; a refusal says why. One that was paid for before is `cached`. Where the
     endpoint does not say what it bills, or says something that cannot be, the usage is the most that was possible and
@@ -338,14 +341,14 @@ class Reply:
 
     @property
     def has_content(self) -> bool:
-        """Whether it says anything: a text, a refusal or a function call."""
+        """Return whether the reply has content: text, a refusal or a function call."""
         if self.text is not None or self.refusal is not None:
             return True
         return any(item.get("type") == "function_call" for item in self.items)
 
 
 class Ask(Protocol):
-    """How solvers and judges reach a model: the task's own, or another by its key."""
+    """The interface through which solvers and judges call a model: the task's own, or another one by its key."""
 
     async def __call__(self, request: Request, model: str | None = None) -> Reply: ...
 
@@ -360,12 +363,12 @@ class Solution:
 
 
 MAX_FANOUT = 1 << 12
-"""How many rows may become of one sample where a postprocessor makes several."""
+"""The maximum number of rows that a postprocessor may produce from one sample."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fanned:
-    """A row that a postprocessor made of a sample and its answer."""
+    """One row that a postprocessor produced from a sample and its answer."""
 
     sample: Mapping[str, Any]
     answer: str
@@ -375,7 +378,7 @@ class Fanned:
 # not frozen: made once or more per model call, where the check on every field is felt
 @dataclass(slots=True, kw_only=True)
 class PaidCall:
-    """A reply that was paid for, with all that is kept of it; `cost_usd` is None when the price is unknown."""
+    """A paid reply with everything that is stored about it; `cost_usd` is None if the price is unknown."""
 
     key: bytes
     model: str
@@ -386,10 +389,10 @@ class PaidCall:
 
 
 class CallMemory(Protocol):
-    """Where replies are kept: the store, behind what is on its way there."""
+    """The cache of paid replies: the store, plus the replies still waiting to be written."""
 
     def get(self, key: bytes) -> Reply | None:
-        """The reply kept under this key, if any."""
+        """Return the reply stored under this key, or None."""
 
     def keep(self, call: PaidCall) -> None:
         """Keep a reply; it is durable a moment later."""
@@ -414,7 +417,7 @@ class Rows:
         return len(self.ids)
 
     def pick(self, places: Sequence[int]) -> Rows:
-        """The rows at these places."""
+        """Return the rows at these positions."""
         return Rows(
             positions=[self.positions[place] for place in places],
             ids=[self.ids[place] for place in places],
@@ -427,7 +430,7 @@ class Rows:
 # not frozen: made once or more per model call, where the check on every field is felt
 @dataclass(slots=True, kw_only=True)
 class Column:
-    """One value per row; rows that failed hold a filler and stand in `failures` by their place in the batch."""
+    """One value per row; failed rows have a filler and an entry in `failures`, keyed by their position in the batch."""
 
     values: list[Any]
     failures: dict[int, Failure] = field(default_factory=dict)
@@ -435,7 +438,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreColumns:
-    """What a scorer gives for a batch: columns of values and metadata, and the rows that failed.
+    """The result of a scorer for a batch: columns of values and metadata, and the rows that failed.
 
     None in a column means that the row has no such value; `unsettled` rows may become better when asked for again.
     """
@@ -446,7 +449,7 @@ class ScoreColumns:
     unsettled: frozenset[int] = frozenset()
 
     def only(self, place: int) -> ScoreColumns:
-        """What it says of one row."""
+        """Return the result for one row."""
         return ScoreColumns(
             values={name: [column[place]] for name, column in self.values.items()},
             metadata={name: [column[place]] for name, column in self.metadata.items()},
@@ -457,7 +460,7 @@ class ScoreColumns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """What one model cost a run for one purpose; `cost_usd` is None when a price was unknown.
+    """The spending of a run on one model for one purpose; `cost_usd` is None if a price was unknown.
 
     `n_usage_missing` replies did not say what they cost and are charged with the most that was possible.
     """

@@ -111,7 +111,7 @@ def test_a_scale_reads_labels_in_any_case_and_knows_who_abstains():
     options = [CriterionOption(label="Good", value=1.0), CriterionOption(label="Bad", value=0.0), na]
     scale = Scale.of(Criterion(requirement="r", options=options))
     assert [scale.code(label) for label in (" good ", "BAD", "na - NONE", "CANNOT_ASSESS", None)] == [0, 1, -1, -1, -1]
-    with pytest.raises(ValueError, match='"ugly" is none of the labels Good, Bad'):
+    with pytest.raises(ValueError, match='"ugly" is not one of the labels Good, Bad'):
         scale.code("ugly")
 
 

@@ -40,7 +40,7 @@ def test_numbers_are_on_a_scale_in_their_order(write):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("item,judge,label\n1,a,x\n1,a,x\n", "table.csv:3:1: the vote of .* comes twice"),
+        ("item,judge,label\n1,a,x\n1,a,x\n", "table.csv:3:1: the vote of .* appears twice"),
         ("item,judge,lable\n1,a,x\n", 'no column "label".*did you mean "lable"'),
         ("item,judge,label\n,a,x\n", 'table.csv:2:1: there is no "item"'),
         ("item,judge,label\n", "no rows"),
@@ -55,7 +55,7 @@ def test_one_of_the_judges_may_be_the_truth(write):
     path = write("item,judge,label\n1,a,x\n1,expert,y\n")
     (ballot,) = ballots_from_table(path, "expert")
     assert (list(ballot.judges), ballot.truth) == (["a"], {"1": "y"})
-    with pytest.raises(SpecError, match='no judge is called "export"'):
+    with pytest.raises(SpecError, match='unknown judge "export"'):
         ballots_from_table(path, "export")
 
 
@@ -72,9 +72,9 @@ def test_labels_of_people_stand_beside_the_votes(write):
     ("text", "said"),
     [
         ("sample_id,label\n1,x\n", 'labels.csv:2:1: there is no "criterion", but there are 2: c, dd'),
-        ("sample_id,criterion,label\n1,d,x\n", 'no criterion is called "d"'),
-        ("sample_id,criterion,label\n1,c,x\n1,c,x\n", "labels.csv:3:1: the label of item 1 comes twice"),
-        ("sample_id,criterion,label\n1,c,x\n7,c,x\n8,d,x\n", 'csv:3:1: no item is called "7"(.|\n)*csv:4:1: no crit'),
+        ("sample_id,criterion,label\n1,d,x\n", 'unknown criterion "d"'),
+        ("sample_id,criterion,label\n1,c,x\n1,c,x\n", "labels.csv:3:1: the label of item 1 appears twice"),
+        ("sample_id,criterion,label\n1,c,x\n7,c,x\n8,d,x\n", 'csv:3:1: unknown item "7"(.|\n)*csv:4:1: no crit'),
         ("sample_id,criterion,label\n2,dd,x\n", "no label of an item that was judged"),
     ],
 )
@@ -86,7 +86,7 @@ def test_wrong_labels_are_refused(write, text, said):
 
 def test_a_label_that_is_not_on_the_declared_scale_is_refused():
     ballot = Ballot("c", rows={"1": "1"}, judges={"a": {"1": "ugly"}})
-    with pytest.raises(SpecError, match='criterion "c", item 1: "ugly" is none of the labels'):
+    with pytest.raises(SpecError, match='criterion "c", item 1: "ugly" is not one of the labels'):
         ballot.votes(Scale(kind="nominal", labels=("good", "bad")))
     with pytest.raises(SpecError, match='an ordinal scale needs numbers as labels, not "ugly"'):
         scale_from_votes(ballot, "ordinal")

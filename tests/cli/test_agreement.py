@@ -156,8 +156,8 @@ def test_every_unknown_item_of_the_labels_is_named_with_its_line(judged):
     judged.write("people.csv", "sample_id,criterion,label\na,polite,MET\nbb,polite,MET\nc,polit,MET\n")
     outcome = judged.assay("agreement", "--labels", "people.csv")
     assert outcome.code == 2
-    assert 'people.csv:3:1: no item is called "bb"' in outcome.err
-    assert 'people.csv:4:1: no criterion is called "polit"; did you mean "polite"?' in outcome.err
+    assert 'people.csv:3:1: unknown item "bb"' in outcome.err
+    assert 'people.csv:4:1: unknown criterion "polit"; did you mean "polite"?' in outcome.err
 
 
 def test_a_judge_that_gives_labels_is_held_against_the_true_ones(project):

@@ -69,7 +69,7 @@ def test_a_judge_that_always_takes_the_first_option_fails_and_a_second_audit_is_
     # no money, so nobody is asked to agree
     again = _audit(audited, "--json")
     assert (again.code, again.json["plan"]["calls"], again.json["cost_usd"]) == (1, 0, 0.0)
-    assert "nothing is left to ask or pay" in again.err
+    assert "nothing left to ask or pay for" in again.err
     assert audited.assay("runs", "--json").out == "", "probes are no runs that anybody means"
     assert loopback.stats()["arrived"] == made
     verdicts = {name: probe["verdict"] for name, probe in again.json["judges"]["first.yaml"].items()}
@@ -130,7 +130,7 @@ def test_answers_of_a_model_come_from_a_run_in_the_store(audited, loopback):
         (("mixed.yaml", "--scorer", "string_equals"), '"string_equals" is string_equals (choose rubric)'),
         (("two.yaml",), "choose one with --scorer"),
         (("none.yaml",), "it has string_equals; audit takes rubric, model_as_a_judge_classifier or"),
-        (("task.yaml", "--threshold", "2"), "threshold lies"),
+        (("task.yaml", "--threshold", "2"), "threshold must be between 0 and 1"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_asked(audited, arguments, said):

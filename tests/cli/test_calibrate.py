@@ -108,7 +108,7 @@ def test_suggestions_do_not_overwrite_labels(judged, cli):
     project.write("people.csv", "sample_id,label\nq11,1\n")
     assert "--force" in cli("calibrate", "--labels", "people.csv", "--suggest", "5").err
     assert cli("calibrate", "--labels", "people.csv", "--suggest", "5", "--force").code == 0
-    assert "end it in .csv" in cli("calibrate", "--labels", "people.txt", "--suggest", "5").err
+    assert "in .csv" in cli("calibrate", "--labels", "people.txt", "--suggest", "5").err
     assert "cannot write" in cli("calibrate", "--labels", "no/such.csv", "--suggest", "5").err
     assert "has no label yet" in cli("calibrate", "--labels", "people.csv").err
 
@@ -126,10 +126,10 @@ def test_everything_wrong_with_the_labels_is_said_at_once(judged, cli):
     judged().write("people.csv", "sample_id,label\n" + "\n".join(rows) + "\n")
     said = cli("calibrate", "--labels", "people.csv")
     assert said.code == 2
-    assert 'people.csv:2:1: the label "maybe" is no number' in said.err
+    assert 'people.csv:2:1: the label "maybe" is not a number' in said.err
     assert 'people.csv:3:1: the run has no sample "q999"; did you mean' in said.err
     assert 'people.csv:5:1: a second label of sample "q12"' in said.err
-    assert "people.csv:6:1: the label 2 lies outside of the range 0 to 1" in said.err
+    assert "people.csv:6:1: the label 2 is outside the range 0 to 1" in said.err
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_everything_wrong_with_the_labels_is_said_at_once(judged, cli):
     [
         ("sample,label\nq11,1\n", 'no column "sample_id"'),
         ("sample_id,label,inclusion_probability\nq11,1,2\n", "is not a chance"),
-        ("sample_id,label,criterion\nq11,1,tone\n", 'no criterion is called "tone"'),
+        ("sample_id,label,criterion\nq11,1,tone\n", 'unknown criterion "tone"'),
         ("sample_id,label\n" + "q11,x\n" * 30, "and 10 more rows"),
     ],
 )
@@ -250,4 +250,4 @@ def test_criteria_of_a_rubric_are_calibrated_by_their_labels(project, cli):
     assert (style["criterion"], style["estimate"]["value"]) == ("style", 1.0)
     assert style["estimate"]["low"] < 0.9
     project.write("people.csv", "sample_id,criterion,label\nt1,style,Good\n")
-    assert 'the label "Good" is no number nor one of the labels' in cli("calibrate", "--labels", "people.csv").err
+    assert 'the label "Good" is not a number nor one of the labels' in cli("calibrate", "--labels", "people.csv").err

@@ -98,7 +98,7 @@ def test_a_file_that_is_there_is_replaced_only_by_force(run, recorded):
     old = recorded.write("out.csv", "old")
     said = run("export", "--to", "out.csv")
     assert (said.code, said.out) == (2, "")
-    assert "out.csv is there already: --force replaces it" in said.err
+    assert "out.csv already exists: --force replaces it" in said.err
     assert old.read_text() == "old"
     assert run("export", "--to", "out.csv", "--force").code == 0
     assert old.read_text().startswith("sample_id,")

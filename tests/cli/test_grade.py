@@ -98,7 +98,7 @@ def test_both_orders_show_which_verdicts_hang_on_the_order(graded):
     arguments = ("grade", "rubric.yaml", "essays", "--judge", "scripted/lazy.jsonl", "--seed", "1")
     outcome = graded.assay(*arguments, "--shuffle", "both_orders")
     assert outcome.code == 0, outcome.err
-    assert "of 4 verdicts hang on the order of the options" in outcome.out
+    assert "of 4 verdicts depend on the order of the options" in outcome.out
     assert graded.assay(*arguments, "--json").json["n_order_sensitive"] == 0
     assert graded.assay(*arguments, "--shuffle", "sideways").code == 2
 

@@ -310,7 +310,7 @@ def test_an_odd_cell_among_numbers_fails_its_sample_and_is_named(project, cli):
     assert values(said)["value"]["value"] == 2.0
     assert said.json["failures"] == {"parse": 1}
     assert '1 of 3 cells of "score" are no number, so their samples failed (line 3: "oops")' in said.err
-    assert '"oops" in the column "score" is no number' in cli("samples", "--failed").out
+    assert '"oops" in the column "score" is not a number' in cli("samples", "--failed").out
     assert "line 3" in cli("import", "s.csv").err
 
 
@@ -353,7 +353,7 @@ def test_bytes_that_are_no_log_are_refused_with_what_was_expected(project, cli):
     (project.folder / "x.eval").write_bytes(bytes(range(128, 256)) * 20)
     said = cli("import", "x.eval")
     assert said.code == 2
-    assert "expected an Inspect log, a zip archive (.eval) or a JSON document; these bytes are no text" in said.err
+    assert "expected an Inspect log, a zip archive (.eval) or a JSON document; these bytes are not text" in said.err
     assert "codec" not in said.err
 
 
@@ -366,13 +366,13 @@ def test_bytes_that_are_no_log_are_refused_with_what_was_expected(project, cli):
         ("x.json", '{"eval": 3}', "expected the field eval as a JSON object"),
         ("x.json", '{"eval": {}, "samples": 3}', "expected the field samples as a list"),
         ("x.json", '{"eval": {}, "samples": []}', "holds no samples"),
-        ("x.json", '{"eval": {}, "samples": [{"id": 1}, {"id": 1}]}', 'the sample "1" comes twice'),
+        ("x.json", '{"eval": {}, "samples": [{"id": 1}, {"id": 1}]}', 'the sample "1" appears twice'),
         ("x.eval", "no zip", "not valid JSON"),
         ("x.txt", "?", "give --format"),
         ("x.csv", "a,b\n1,2\n", "neither an answer nor a score among the columns a, b"),
         ("x.csv", "item,judge,label\n1,,x\n", "x.csv:2:1: there is no item or no judge"),
         ("x.csv", "item,judge,label\n1,a,x\n1,a,y\n", 'x.csv:3:1: a second vote of "a" on item 1'),
-        ("x.jsonl", '{"doc_id": 1, "resps": []}\n{"doc_id": 1, "resps": []}\n', "comes twice"),
+        ("x.jsonl", '{"doc_id": 1, "resps": []}\n{"doc_id": 1, "resps": []}\n', "appears twice"),
         ("x.jsonl", '{"doc_id": 1, "resps": []}\n{"no": 1}\n', 'x.jsonl:2:1: no "doc_id"'),
     ],
 )

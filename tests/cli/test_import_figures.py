@@ -276,7 +276,7 @@ def test_an_empty_or_cut_off_file_is_refused(project, cli, name, share):
     result = cli("import", name)
     assert (result.code, "Traceback" in result.err) == (2, False)
     assert name in result.err
-    reasons = ("is this file whole?", "the table has no rows", "these bytes are no text", "unexpected end of data")
+    reasons = ("is this file whole?", "the table has no rows", "these bytes are not text", "unexpected end of data")
     assert any(reason in result.err for reason in reasons), result.err
 
 

@@ -87,4 +87,4 @@ def test_a_key_that_comes_twice_is_an_error_and_not_its_last_value(project, cli)
     project.write("rows.jsonl", '{"output": "a", "answer": "a", "answer": "b"}\n')
     said = cli("run", "task.yaml", "-q")
     assert said.code == 2
-    assert 'rows.jsonl:1:1: the key "answer" comes twice' in said.err
+    assert 'rows.jsonl:1:1: the key "answer" appears twice' in said.err

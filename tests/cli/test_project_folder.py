@@ -2,6 +2,8 @@
 
 import shutil
 
+import pytest
+
 TASK = """
 key: exact
 display_name: Exact
@@ -22,6 +24,7 @@ def laid_out(project):
     return project
 
 
+@pytest.mark.sqlite
 def test_a_folder_that_was_just_copied_is_a_project(project):
     laid_out(project)
     assert project.assay("check", ".").code == 0
@@ -33,6 +36,7 @@ def test_a_folder_that_was_just_copied_is_a_project(project):
     assert not (project.folder / "tasks" / ".assay").exists()
 
 
+@pytest.mark.sqlite
 def test_without_an_argument_the_project_around_the_folder_is_checked_and_listed(project, monkeypatch):
     laid_out(project)
     inner = type(project).__new__(type(project))

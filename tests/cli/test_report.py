@@ -73,6 +73,7 @@ def test_mistakes_get_a_sentence(project_with_runs):
     assert project_with_runs.assay("report", "v1", "-o", "no/such/folder/r.html").code == 2
 
 
+@pytest.mark.sqlite
 def test_python_writes_the_same_report_and_notebooks_show_charts(project_with_runs, monkeypatch):
     import assay
 

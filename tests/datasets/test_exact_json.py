@@ -35,9 +35,13 @@ def test_integers_beyond_64_bits_keep_every_digit(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("suffix", "text", "told"),
     [
-        (".jsonl", '{"a": 1}\n{"a": 1, "b": 2, "a": 3}\n', r'data\.jsonl:2:1: the key "a" comes twice in this object'),
-        (".jsonl", '\n{"x": [{"b": "c", "b": "c"}]}\n', r'data\.jsonl:2:1: the key "b" comes twice'),
-        (".json", '[{"a": 1}, {"a": "x", "a": "y"}]', r'data\.json:1:1: the key "a" comes twice in one object'),
+        (
+            ".jsonl",
+            '{"a": 1}\n{"a": 1, "b": 2, "a": 3}\n',
+            r'data\.jsonl:2:1: the key "a" appears twice in this object',
+        ),
+        (".jsonl", '\n{"x": [{"b": "c", "b": "c"}]}\n', r'data\.jsonl:2:1: the key "b" appears twice'),
+        (".json", '[{"a": 1}, {"a": "x", "a": "y"}]', r'data\.json:1:1: the key "a" appears twice in one object'),
     ],
 )
 def test_a_key_that_comes_twice_is_an_error(tmp_path, suffix, text, told):

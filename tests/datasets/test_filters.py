@@ -99,7 +99,12 @@ def test_an_expression_names_a_column_in_several_ways(expression, column):
 
 @pytest.mark.parametrize(
     ("expression", "told"),
-    [("", "empty"), ("{{ }}", "empty"), ("{{ sample.x + }}", "no Jinja expression"), ("{x}", "no Jinja expression")],
+    [
+        ("", "empty"),
+        ("{{ }}", "empty"),
+        ("{{ sample.x + }}", "not a Jinja expression"),
+        ("{x}", "not a Jinja expression"),
+    ],
 )
 def test_an_expression_that_cannot_be_read_is_an_error(expression, told):
     with pytest.raises(ValidationError, match=told):

@@ -59,8 +59,8 @@ def test_empty_front_matter_adds_nothing(write, tmp_path):
     ("front", "told"),
     [
         ("a: 1\nb: [", r"a\.md:\d+:1: the front matter is not valid YAML"),
-        ("- a", "is no mapping"),
-        ("a: 1\na: 2", r'a\.md:2:1: "a" in the front matter comes twice'),
+        ("- a", "is not a mapping"),
+        ("a: 1\na: 2", r'a\.md:2:1: "a" in the front matter appears twice'),
         ("b: 2\ncontent: 2", r'a\.md:3:1: "content" in the front matter is a column of its own'),
         ("a: &x [1]\nb: *x", "YAML alias"),
         ("a: !!python/object/apply:os.system [ls]", "not valid YAML"),

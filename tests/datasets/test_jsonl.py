@@ -31,7 +31,7 @@ def test_a_file_of_blank_lines_has_no_samples(write):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ('{"a": 1', r":3:8: not valid JSON .*expected one JSON object a line"),
+        ('{"a": 1', r":3:8: not valid JSON .*expected one JSON object per line"),
         ("{'a': 1}", r":3:2: not valid JSON"),
         ('{"a": NaN}', r":3:\d+: not valid JSON"),
         ("[" * 5000, r":3:\d+: not valid JSON"),

@@ -49,7 +49,7 @@ def test_a_duplicate_id_is_an_error_even_when_a_filter_drops_it(write, tmp_path)
     write("d.csv", "sample_id,keep\na,True\nb,True\na,False\n")
     rules = [{"op": "is_true", "expression": "keep"}]
     settings = LOCAL.settings(type="local", file_path="d.csv", filters=rules)
-    with pytest.raises(SpecError, match='"a" comes twice: in row 1 and in row 3'):
+    with pytest.raises(SpecError, match='"a" appears twice: in row 1 and in row 3'):
         list(open_dataset(LOCAL, settings, tmp_path))
 
 
@@ -99,7 +99,7 @@ def test_paths_out_of_the_root_are_refused_everywhere(tmp_path):
 def test_an_id_that_comes_twice_names_the_file_and_the_place_that_names_it(write, tmp_path):
     write("twice.csv", "sample_id,q\n1,a\n1,b\n")
     settings = LOCAL.settings(type="local", file_path=Located("twice.csv", Place("task.yaml", 4, 2)))
-    with pytest.raises(SpecError, match='twice.csv: the sample_id "1" comes twice: in row 1 and in row 2') as raised:
+    with pytest.raises(SpecError, match='twice.csv: the sample_id "1" appears twice: in row 1 and in row 2') as raised:
         first_rows(LOCAL, settings, tmp_path)
     assert raised.value.problems[0].place == Place("task.yaml", 4, 2)
 
@@ -144,7 +144,7 @@ def test_numbers_are_ids_too_and_the_column_wins_over_sample_id(project):
 @pytest.mark.parametrize(
     ("rows", "source", "told"),
     [
-        ([*TICKETS, TICKETS[0]], ID_SOURCE, 'the sample_id "T-0" comes twice: in row 1 and in row 4'),
+        ([*TICKETS, TICKETS[0]], ID_SOURCE, 'the sample_id "T-0" appears twice: in row 1 and in row 4'),
         ([*TICKETS, {**TICKETS[0], "ticket": None}], ID_SOURCE, "row 4 has the ticket None; expected text or a number"),
         (TICKETS, ID_SOURCE.replace("ticket", "tickt"), 'row 1 has no column "tickt"; it has ticket, answer, output'),
     ],

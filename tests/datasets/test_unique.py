@@ -21,9 +21,9 @@ def _read(*groups):
 @pytest.mark.parametrize(
     ("groups", "told"),
     [
-        ((["a", "b", "a"],), '"a" comes twice: in row 1 and in row 3'),
-        ((["a", "b"], ["c"], ["d", "b"]), '"b" comes twice: in row 2 and in row 5'),
-        (([1, "1"],), '"1" comes twice'),
+        ((["a", "b", "a"],), '"a" appears twice: in row 1 and in row 3'),
+        ((["a", "b"], ["c"], ["d", "b"]), '"b" appears twice: in row 2 and in row 5'),
+        (([1, "1"],), '"1" appears twice'),
     ],
 )
 def test_an_id_that_comes_twice_is_an_error_naming_both_rows(groups, told):

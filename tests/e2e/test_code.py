@@ -324,7 +324,7 @@ def test_python_programs_may_allow_code_too(code, monkeypatch):
 
     project = code()
     monkeypatch.chdir(project.folder)
-    with pytest.raises(assay.SpecError, match="Python code runs only by permission"):
+    with pytest.raises(assay.SpecError, match="Python code runs only with permission"):
         assay.run("task.yaml")
     result = assay.run("task.yaml", allow_code=True)
     assert result.metrics["accuracy"].value == 0.9

@@ -152,7 +152,7 @@ def test_a_system_task_gathers_evidence_over_the_network(project, loopback):
     assert (values["reached"]["value"], values["reached"]["reason"], values["reached"]["low"]) == (1.0, "by TCP", None)
     assert values["plain"]["value"] == 3.0
     assert (values["unknown"]["value"], values["unknown"]["reason"]) == (None, "not measured")
-    assert (values["odd"]["value"], values["odd"]["reason"]) == (None, 'the code gave text ("high")')
+    assert (values["odd"]["value"], values["odd"]["reason"]) == (None, 'the code returned text ("high")')
     assert "reached" in project.assay("show").out
     assert project.assay("run", "task.yaml", "--allow-code", "--dataset", "x.csv").code == 2
     assert project.assay("run", "task.yaml", "--allow-code", "--model", "scripted/x").code == 2

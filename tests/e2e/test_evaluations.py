@@ -199,7 +199,7 @@ def test_a_plan_counts_every_specification_and_every_repetition(evaluation, loop
     ]
     assert [plan["models"][0]["calls"] for plan in plans] == [3, 3, 3, 3]
     shown = evaluation.plan()
-    assert "All together: unknown, for a model has no price" in shown.out
+    assert "Total: unknown, for a model has no price" in shown.out
     assert loopback.stats()["served"] == 0
 
 

@@ -38,6 +38,7 @@ def test_a_crash_exits_with_3_and_a_short_report(project, traceback):
         assert len(crash.stderr.splitlines()) == 3
 
 
+@pytest.mark.sqlite
 def test_a_rescore_that_fails_while_it_copies_leaves_no_run(live):
     project = live(N)
     assert run(project).code == 0
@@ -57,6 +58,7 @@ def test_a_rescore_that_fails_while_it_copies_leaves_no_run(live):
     assert (again.code, again.json["n_samples"]) == (0, N)
 
 
+@pytest.mark.sqlite
 def test_latest_means_a_finished_run_when_it_is_rescored(live, loopback):
     project = live(N)
     finished = run(project).json["run"]
@@ -80,6 +82,7 @@ def test_latest_means_a_finished_run_when_it_is_rescored(live, loopback):
     assert project.assay("show", rescored.json["run"], "--json").json["provenance"]["source_run"] == finished
 
 
+@pytest.mark.sqlite
 def test_replies_without_content_stop_a_run_and_are_kept(live, loopback):
     project = live(1)
     project.write("data.jsonl", [{"question": f"[[null]] {n}", "answer": "A"} for n in range(300)])

@@ -23,7 +23,7 @@ def test_parameters_become_sampling():
     [
         ({"extra_headers": {"a": "b\r\nc: d"}}, "the header 'a' must be one line"),
         ({"extra_headers": {"a": 1}}, "the header 'a' must be one line"),
-        ({"extra_params": {"a": object()}}, "extra_params must be what JSON can say"),
+        ({"extra_params": {"a": object()}}, "extra_params must be valid JSON"),
         ({"extra_params": {"messages": []}}, 'must not hold "messages"'),
         ({"thinking": "hard"}, "thinking is one of"),
         ({"timeout": 0}, "timeout must be positive"),

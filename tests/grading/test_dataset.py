@@ -32,7 +32,7 @@ def test_ground_truth_is_read_in_any_case_and_kept_in_the_rubrics_words(mixed):
 @pytest.mark.parametrize(
     ("truth", "message"),
     [
-        (["MET", "5", "Just right"], 'ground truth of "satisfaction": "5" is none of the labels'),
+        (["MET", "5", "Just right"], 'ground truth of "satisfaction": "5" is not one of the labels'),
         (["MET", "4"], "3 criteria, but the ground truth has 2 entries"),
         (["yes", "4", "Just right"], "expected MET, UNMET or CANNOT_ASSESS"),
         ("MET", "a list with one entry per criterion"),

@@ -134,7 +134,7 @@ def test_an_item_that_was_not_graded_is_named_and_in_no_number(judge, panel):
     rubric = Rubric([Criterion(requirement="Is polite.", name="polite")])
     dataset = dataset_of(rubric, [["MET"]] * 6)
     found = compute_metrics(evaluate_sync(dataset, panel(a=judge(answer))), dataset)
-    assert found.notes == ("1 items were not graded and are in none of the numbers",)
+    assert found.notes == ("1 items were not graded and are excluded from all metrics",)
     assert found["polite"].judges["a"].values["accuracy"].n == 5
     assert found["polite"].judges["a"].values["kappa"].reason == "only one class occurs"
 

@@ -34,14 +34,14 @@ def test_the_value_of_an_option_lies_between_0_and_1_unless_it_abstains():
         ({"requirement": "r", "options": [GOOD]}, "at least two that are not NA"),
         ({"requirement": "r", "options": []}, "at least two that are not NA"),
         ({"requirement": "r", "options": [GOOD, {"label": "NA", "na": True}]}, "at least two that are not NA"),
-        ({"requirement": "r", "options": [GOOD, {"label": " good ", "value": 0.0}]}, 'label "good" comes twice'),
+        ({"requirement": "r", "options": [GOOD, {"label": " good ", "value": 0.0}]}, 'label "good" appears twice'),
         ({"requirement": "r", "options": [GOOD, {"label": " ", "value": 0.0}]}, "a label is empty"),
         ({"requirement": "r", "weight": float("nan")}, "finite"),
         ({"requirement": "r", "weight": float("inf")}, "finite"),
         ({"requirement": "r", "weight": True}, "valid number"),
         ({"requirement": "r", "wieght": 1.0}, "wieght"),
         ({"requirement": "r", "scale_type": "interval"}, "ordinal"),
-        ({"requirement": "r", "aggregation": "mean"}, 'no aggregation of binary votes is called "mean"'),
+        ({"requirement": "r", "aggregation": "mean"}, 'unknown aggregation "mean" for binary votes'),
         ({"requirement": "r", "options": [GOOD, POOR], "aggregation": "majority"}, "ordinal votes"),
         ({"requirement": "r", "options": [GOOD, POOR], "scale_type": "nominal", "aggregation": "mean"}, "nominal"),
     ],
@@ -60,7 +60,7 @@ def test_a_criterion_cannot_be_changed():
 def test_a_label_is_found_in_any_case_and_a_wrong_one_lists_those_there_are():
     criterion = Criterion.model_validate({"requirement": "r", "options": [GOOD, POOR]})
     assert criterion.find_option_by_label(" pOOr ") == 1
-    with pytest.raises(ValueError, match='"Fair" is none of the labels "Good", "Poor"'):
+    with pytest.raises(ValueError, match='"Fair" is not one of the labels "Good", "Poor"'):
         criterion.find_option_by_label("Fair")
     with pytest.raises(ValueError, match="has no options"):
         Criterion(requirement="r").find_option_by_label("Good")
@@ -86,7 +86,7 @@ def test_an_option_to_abstain_is_added_at_the_end_where_there_is_none(scale):
 
 def test_names_of_aggregations_are_checked_by_kind():
     check_strategy("weighted_mode", "nominal")
-    with pytest.raises(ValueError, match='"bogus"; there is mean, median'):
+    with pytest.raises(ValueError, match='unknown aggregation "bogus" for ordinal votes; known: mean, median'):
         check_strategy("bogus", "ordinal")
 
 

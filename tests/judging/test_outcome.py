@@ -5,9 +5,10 @@ from __future__ import annotations
 import orjson
 import pytest
 
+from assay.judging.judge import Judge
 from assay.judging.outcome import outcome_of, report_from, value_names
 from assay.judging.panel import report_of
-from assay.judging.panel_config import Judge, PanelConfig
+from assay.judging.panel_config import PanelConfig
 from assay.judging.rubric import Rubric
 from assay.judging.total import Scoring
 from assay.judging.verdicts import JudgeVote, MultiChoiceJudgeVote

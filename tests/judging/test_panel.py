@@ -10,8 +10,9 @@ from collections import Counter
 import pytest
 
 from assay.judging.criteria import Criterion, CriterionVerdict
+from assay.judging.judge import Judge
 from assay.judging.panel import Tally, grade, report_of
-from assay.judging.panel_config import Judge, PanelConfig
+from assay.judging.panel_config import PanelConfig
 from assay.judging.question import Submission
 from assay.judging.rubric import Rubric
 from assay.judging.total import Scoring
@@ -330,7 +331,7 @@ def test_counterbalanced_and_directed_orders_follow_the_row(scale):
     assert orders("counterbalanced", 1) == [(1, 2, 0, 3), (2, 0, 1, 3)]
     assert orders("counterbalanced", 2)[0] == orders("counterbalanced", 1)[1]
     assert {orders("direction", row)[0] for row in (0, 1)} == {(0, 1, 2, 3), (2, 1, 0, 3)}
-    with pytest.raises(ValueError, match='no shuffle is called "sideways"'):
+    with pytest.raises(ValueError, match='unknown shuffle "sideways"'):
         PanelConfig(shuffle="sideways")
 
 

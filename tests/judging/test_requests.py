@@ -8,8 +8,9 @@ import hashlib
 import pytest
 
 from assay.judging.examples import Example, FewShot
+from assay.judging.judge import Judge
 from assay.judging.panel import grade
-from assay.judging.panel_config import Judge, PanelConfig
+from assay.judging.panel_config import PanelConfig
 from assay.judging.question import Submission
 from assay.judging.rubric import Rubric
 from assay.models.cache_key import canonical

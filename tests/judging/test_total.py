@@ -97,7 +97,7 @@ def test_a_raw_score_is_not_clamped():
 def test_what_does_not_fit_is_an_error():
     with pytest.raises(ValueError, match="2 criteria, but there are 1 verdicts"):
         total(_binary(1, 2), [M], Scoring())
-    with pytest.raises(ValueError, match='"sometimes" is not known; there is skip'):
+    with pytest.raises(ValueError, match='"sometimes"; known: skip'):
         Scoring(cannot_assess="sometimes")
     with pytest.raises(ValueError, match="score_value"):
         Scoring(score_value="rough")

@@ -35,7 +35,7 @@ def test_a_label_is_read_in_any_case(scale):
 def test_what_is_no_verdict_is_an_error(scale):
     criterion = scale([0.0, 1.0])
     for given, message in (
-        ("3", "none of the labels"),
+        ("3", "not one of the labels"),
         (1, "expected the label"),
         (CriterionVerdict.MET, "got MET"),
         (MultiChoiceVerdict(selected_index=7, value=0.0), "there is no option 7"),

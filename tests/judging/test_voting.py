@@ -6,7 +6,8 @@ import pytest
 
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.examples import Example, FewShot
-from assay.judging.panel_config import Judge, PanelConfig
+from assay.judging.judge import Judge
+from assay.judging.panel_config import PanelConfig
 from assay.judging.question import Submission
 from assay.judging.voting import error_vote, judge_calls, vote_of
 

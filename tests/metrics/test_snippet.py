@@ -30,11 +30,11 @@ def test_a_number_has_no_interval_and_the_reason_is_said(measure):
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ("None", "the code gave nothing"),
-        ("float('nan')", "the code gave a number (nan)"),
-        ("float('inf')", "the code gave a number (inf)"),
-        ("'high'", 'the code gave text ("high")'),
-        ("[1]", "the code gave a list"),
+        ("None", "the code returned nothing"),
+        ("float('nan')", "the code returned a number (nan)"),
+        ("float('inf')", "the code returned a number (inf)"),
+        ("'high'", 'the code returned text ("high")'),
+        ("[1]", "the code returned a list"),
     ],
 )
 def test_what_is_no_finite_number_is_undefined(measure, given, reason):
@@ -50,8 +50,8 @@ def test_booleans_count_as_one_and_zero(measure):
     ("body", "reason"),
     [
         ("return scores[0]['nothing']", "KeyError: 'nothing'"),
-        ("return 3", "compute_metrics gave a number (3), not a mapping of numbers"),
-        ("return {}", "compute_metrics gave no number"),
+        ("return 3", "compute_metrics returned a number (3), not a mapping of numbers"),
+        ("return {}", "compute_metrics returned no number"),
     ],
 )
 def test_code_that_fails_leaves_one_undefined_value_under_the_metrics_name(measure, body, reason):

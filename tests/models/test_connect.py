@@ -70,14 +70,14 @@ def test_a_callable_is_a_model(project):
 @pytest.mark.parametrize(
     ("reference", "words"),
     [
-        ("opnai/gpt-4.1", ['no provider is called "opnai"', 'did you mean "openai/gpt-4.1"']),
+        ("opnai/gpt-4.1", ['unknown provider "opnai"', 'did you mean "openai/gpt-4.1"']),
         ("opnai$gpt-4-1", ['did you mean "openai/gpt-4-1"']),
         ("scriptd/x", ['did you mean "scripted/x"']),
         ("qqq/x", ["known: openai, anthropic", "scripted, local"]),
         ("openai/", ["names no model"]),
         ("min", ['no model has the key "min"', 'did you mean "mine"']),
         ("gpt-4.1-nano", ['did you mean "openai/gpt-4.1-nano"']),
-        ("zzz", ['no model has the key "zzz"', "there is mine"]),
+        ("zzz", ['no model has the key "zzz"', "known: mine"]),
         ("nothing.yaml", ["there is no file nothing.yaml"]),
     ],
 )
@@ -118,5 +118,5 @@ def test_every_known_model_is_found_by_its_key_again(provider):
 
 
 def test_what_is_neither_a_name_nor_a_function_is_no_model(tmp_path):
-    with pytest.raises(SpecError, match="such as openai/gpt-5-mini, or is a function; got 3"):
+    with pytest.raises(SpecError, match="such as openai/gpt-5-mini, or a function; got 3"):
         connect(3, root=tmp_path, environment={})

@@ -87,7 +87,7 @@ def test_a_connection_has_a_time_limit(monkeypatch):
     ("url", "retryable", "said"),
     [
         ("http://127.0.0.1:{port}/v1", True, "Connection refused"),
-        ("http://no-such-host.invalid/v1", True, "no host is called no-such-host.invalid"),
+        ("http://no-such-host.invalid/v1", True, "unknown host no-such-host.invalid"),
         ("http:///v1", False, "not a valid address"),
         ("http://[half", False, "not a valid address"),
         ("http://host:port/", False, "not a valid address"),

@@ -55,7 +55,7 @@ def compared(value, low, high, verdict, *, in_points=True, n_to_decide=None, p=0
             "undecided whether A and B are equivalent within ±2: B - A is +1.5 [-0.5, 3.5], p = 0.02; "
             "62 of 400 samples changed",
         ),
-        (compared(None, None, None, "no clear difference"), None, "nothing can be said of B: too few"),
+        (compared(None, None, None, "no clear difference"), None, "B cannot be compared: too few"),
         (
             compared(0.5, None, None, "no clear difference", p=None),
             None,

@@ -80,7 +80,7 @@ def test_quality_checks_stand_apart_from_the_headline():
 
 
 def test_a_scorer_without_metrics_and_a_task_without_scorers_say_so():
-    assert "no metrics asked for" in shown(report(metrics=False))
+    assert "no metrics requested" in shown(report(metrics=False))
     assert "nothing was scored" in shown(report(scorers=(), n_cached=5, status="partial"))
 
 

@@ -34,9 +34,9 @@ def gathered(project):
         ("True", 1.0, None),
         ("3", 3.0, None),
         ("{'value': None, 'reason': 'not measured'}", None, "not measured"),
-        ("{'value': float('nan')}", None, "the code gave a number (nan)"),
-        ("'high'", None, 'the code gave text ("high")'),
-        ("{}", None, "the code gave nothing"),
+        ("{'value': float('nan')}", None, "the code returned a number (nan)"),
+        ("'high'", None, 'the code returned text ("high")'),
+        ("{}", None, "the code returned nothing"),
     ],
 )
 def test_a_value_is_a_number_with_its_reason_or_undefined(gathered, given, value, reason):

@@ -73,7 +73,7 @@ def test_what_may_be_read_holds_neither_the_project_nor_a_home():
 
 def test_a_process_whose_parent_has_gone_does_not_start(confined):
     done = confined("print('started')", parent="-1", check=False)
-    assert "the process that wanted the code has gone" in done
+    assert "the process that started the code has ended" in done
 
 
 @pytest.mark.parametrize(

@@ -86,11 +86,11 @@ def test_a_deep_error_shows_the_last_lines_only(snippet):
         ("raise KeyboardInterrupt", "KeyboardInterrupt"),
         ("raise MemoryError", "MemoryError: more memory than code may use"),
         ("raise PermissionError('no')", "PermissionError: no (code may not read or write files"),
-        ("return {1}", "TypeError: a value of type set is no plain data"),
-        ("return object", "TypeError: a value of type type is no plain data"),
+        ("return {1}", "TypeError: a value of type set is not plain data"),
+        ("return object", "TypeError: a value of type type is not plain data"),
         ("a = []; a.append(a); return a", "ValueError: Circular reference detected"),
         ("return {(1, 2): 3}", "TypeError: keys must be str"),
-        ("raise Odd", "Odd: (its text cannot be had)"),
+        ("raise Odd", "Odd: (its text cannot be read)"),
     ],
 )
 def test_whatever_is_raised_is_a_failure_of_the_row(snippet, body, words):

@@ -55,7 +55,7 @@ def test_digits_are_choices_too(make_rows):
     [
         (["A", "BC"], "'BC' is not a single character"),
         (["A", ""], "'' is not a single character"),
-        (["A", "A"], "comes twice"),
+        (["A", "A"], "appears twice"),
         ([], "is empty"),
         (["A", None], "not a single character"),
         (["A", True], "not a single character"),
@@ -78,11 +78,11 @@ def test_wrong_choices_are_an_error_of_the_sample(make_rows, choices, told):
     [
         ({"choices": ["A", "BC"]}, "'BC' is not a single character"),
         ({"choices": []}, "is empty"),
-        ({"choices": ["A", "A"]}, "comes twice"),
+        ({"choices": ["A", "A"]}, "appears twice"),
         ({"choices": [1, 2]}, "quote it"),
         ({"choices": 3}, "expected a list of single characters"),
         ({"choices": "ABCD"}, "expected a list of single characters"),
-        ({"ground_truth_choice": "E"}, '"E" is none of the choices A, B, C, D'),
+        ({"ground_truth_choice": "E"}, '"E" is not one of the choices A, B, C, D'),
         ({"ground_truth_choice": None}, '"ground_truth_choice" is missing'),
         ({"choices": None}, '"choices" is missing'),
         ({"answer_extraction": "guess"}, "first_character"),
@@ -103,7 +103,7 @@ def test_a_ground_truth_that_is_no_choice_is_an_error_of_the_sample(make_rows):
         rows = make_rows(["E", "A"], {"gt": ["E", "A"]})
         scored = KIND.score(_settings(answer_extraction=extraction), rows)
         assert scored.values["is_correct"] == [None, 1.0]
-        assert '"E" is none of the choices' in scored.failures[0].detail
+        assert '"E" is not one of the choices' in scored.failures[0].detail
 
 
 def test_the_older_fields_name_columns_and_the_new_ones_win(make_rows):

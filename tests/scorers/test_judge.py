@@ -121,9 +121,9 @@ def test_settings_are_strict(bad):
 @pytest.mark.parametrize(
     ("labels", "others", "problem"),
     [
-        (["a", "a"], [], '"a" comes twice'),
-        (["a", " a"], [], '"a" comes twice'),
-        (["a"], ["a "], '"a" comes twice'),
+        (["a", "a"], [], '"a" appears twice'),
+        (["a", " a"], [], '"a" appears twice'),
+        (["a"], ["a "], '"a" appears twice'),
         ([""], [], "empty"),
         (["a", "  "], [], "empty"),
     ],

@@ -110,8 +110,8 @@ def test_labels_that_differ_in_case_are_told_apart_exactly():
 @pytest.mark.parametrize(
     ("bad", "problem"),
     [
-        ({"correct_labels": ["yes", "yes"]}, "comes twice"),
-        ({"incorrect_labels": ["no", "yes"]}, "comes twice"),
+        ({"correct_labels": ["yes", "yes"]}, "appears twice"),
+        ({"incorrect_labels": ["no", "yes"]}, "appears twice"),
         ({"incorrect_labels": [""]}, "empty"),
         ({"correct_labels": [], "incorrect_labels": []}, "no label to choose"),
         ({"correct_labels": [True]}, "string"),

@@ -153,7 +153,7 @@ definition:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (('incorrect_labels: ["no"]', 'incorrect_labels: ["yes"]'), 'the label "yes" comes twice'),
+        (('incorrect_labels: ["no"]', 'incorrect_labels: ["yes"]'), 'the label "yes" appears twice'),
         (('correct_labels: ["yes"]', "correct_labels: [yes]"), "quote it"),
         (("model_output.choices", "sample.missing"), 'the dataset has no column "missing"'),
         (("field_pred: predicted_label", "field_pred: predicted_lable"), 'did you mean "predicted_label"'),

@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from assay.judging.claims import Claim, Entailment
-from assay.scorers.rag_checker import NAMES, SCORES, Side, rag_scores
+from assay.scorers.rag_checker import NAMES, SCORES, ClaimSide, rag_scores
 
 TASK = """
 key: rag
@@ -33,7 +33,7 @@ def _side(by_other, by_chunk):
     """A side whose claims are entailed as the tables of 0 and 1 say: by the other text, and by each chunk."""
     told = lambda row: [Entailment(entailed=bool(x), reason="") for x in row]  # noqa: E731
     claims = [Claim("claim", "is", str(i)) for i in range(len(by_other))]
-    return Side(claims=claims, by_other=told(by_other), by_chunk=[told(row) for row in by_chunk])
+    return ClaimSide(claims=claims, by_other=told(by_other), by_chunk=[told(row) for row in by_chunk])
 
 
 def _expected(response, r_chunks, target, t_chunks):
@@ -89,7 +89,7 @@ def test_the_scores_are_the_formulas_over_sets_also_with_empty_denominators(tabl
 
 
 def test_without_retrieved_chunks_the_scores_of_the_context_are_undefined_and_not_zero():
-    sides = [Side(claims=side.claims, by_other=side.by_other) for side in (_side([1, 0], []), _side([1], []))]
+    sides = [ClaimSide(claims=side.claims, by_other=side.by_other) for side in (_side([1, 0], []), _side([1], []))]
     values = rag_scores(SCORES, *sides)
     assert {name for name, value in values.items() if value is not None} == {"precision", "recall", "f1_score"}
 

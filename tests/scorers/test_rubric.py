@@ -127,13 +127,13 @@ def test_the_rubric_may_stand_in_a_file_and_its_content_counts(panel):
     ("change", "message"),
     [
         (("RUBRIC", "nowhere.yaml"), "there is no file nowhere.yaml"),
-        (("RUBRIC", "../../rubric.yaml"), "leads out of the project folder"),
+        (("RUBRIC", "../../rubric.yaml"), "is outside the project folder"),
         (("RUBRIC", "[{requirement: Kind., wieght: 3}]"), 'unknown field "wieght"'),
         (("RUBRIC", "[]"), "has no criteria"),
         (("shuffle: false", "shuffle: sideways"), "counterbalanced"),
         (("shuffle: false", "llm_calls: per_text"), "per_item"),
         (("shuffle: false", "repeats: 0"), "repeats"),
-        (("shuffle: false", "aggregation: bogus"), 'called "bogus"'),
+        (("shuffle: false", "aggregation: bogus"), 'unknown aggregation "bogus"'),
         (("id: two", "id: one"), 'two judges with the id "one"'),
         (("weight: 2", "weight: 0"), "expected a number > 0"),
     ],
@@ -309,7 +309,7 @@ def test_a_field_that_no_criterion_gives_is_found_before_anything_is_paid(projec
     outcome = project.assay(command, "task.yaml")
     assert outcome.code == 2
     said = outcome.out + outcome.err
-    assert 'task.yaml:13:31: rubric gives no field "complet"' in " ".join(said.split())
+    assert 'task.yaml:13:31: rubric produces no field "complet"' in " ".join(said.split())
     assert 'did you mean "complete"?' in " ".join(said.split())
     project.write("task.yaml", FIELD_TASK.replace("FIELD", "clear"))
     assert project.assay("check", "task.yaml").code == 0

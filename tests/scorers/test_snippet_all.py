@@ -38,8 +38,8 @@ def test_answers_come_with_the_samples_or_as_a_list_of_their_own(score):
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ("return 1", "gave a number (1), not a list with one entry a sample"),
-        ("return [{'a': 1}]", "gave 1 entries for 2 samples"),
+        ("return 1", "returned a number (1), not a list with one entry per sample"),
+        ("return [{'a': 1}]", "returned 1 entries for 2 samples"),
         ("raise ValueError('no')", "ValueError: no"),
         ("import os; os._exit(1)", "ended its process (exit code 1)"),
     ],
@@ -53,7 +53,7 @@ def test_where_the_function_fails_every_sample_does(score, body, words):
 def test_an_entry_that_is_no_score_fails_alone(score):
     scored = score("print('once'); return [{'a': 1}, None]")
     assert scored.values == {"a": [1, None]}
-    assert "gave nothing, not a mapping" in scored.failures[1].detail
+    assert "returned nothing, not a mapping" in scored.failures[1].detail
     assert scored.metadata == {"printed": ["once\n", None]}
 
 

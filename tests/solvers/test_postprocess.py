@@ -62,14 +62,14 @@ def test_text_will_do_for_an_output(fan):
     ("body", "words"),
     [
         ("raise ValueError('no')", "ValueError: no"),
-        ("return None", "gave nothing, not a list"),
-        ("return []", "postprocess gave no rows"),
+        ("return None", "returned nothing, not a list"),
+        ("return []", "postprocess returned no rows"),
         ("return [sample]", "row 0 of postprocess is a mapping, not (sample, solver_output)"),
         ("return [(sample, solver_output), (1, solver_output)]", "row 1 of postprocess is a list"),
         ("return [(sample, None)]", "the solver_output of row 0 of postprocess is nothing"),
         ("return [(sample, SolverOutput('x', [1]))]", "entry 1 of the conversation has neither role nor type"),
         ("return [({'a': '\\ud800'}, 'x')]", "cannot be stored"),
-        (f"return [(sample, 'x')] * {MAX_FANOUT + 1}", "gave 4,097 rows; 4,096 are allowed"),
+        (f"return [(sample, 'x')] * {MAX_FANOUT + 1}", "returned 4,097 rows; 4,096 are allowed"),
     ],
 )
 def test_what_are_no_rows_is_a_failure_of_the_sample(fan, body, words):

@@ -71,7 +71,7 @@ def test_values_from_the_command_line_are_read_by_the_parameters_type(load: Load
         ({"flag": "yes"}, 'config parameter "flag": expected true or false'),
         ({"labels": "[1]"}, 'config parameter "labels": expected text, got a number (1)'),
         ({"colum": "x"}, 'the task has no config parameter "colum"; did you mean "column"?'),
-        ({"zzz": "x"}, 'the task has no config parameter "zzz"; there is n, flag, column, labels, nothing'),
+        ({"zzz": "x"}, 'the task has no config parameter "zzz"; known: n, flag, column, labels, nothing'),
     ],
 )
 def test_a_wrong_value_is_told_with_the_parameters_name(load: Load, given: dict[str, str], words: str) -> None:
@@ -108,7 +108,7 @@ def test_an_unknown_placeholder_is_told_at_its_place_with_the_nearest_name(load:
 
 def test_a_secret_has_no_place_in_a_task(load: Load) -> None:
     (problem,) = load(SCORER % "<< secrets.token >>").problems
-    assert "secrets may stand in models and generators only" in problem.message
+    assert "secrets are allowed only in models and generators" in problem.message
 
 
 def test_placeholders_are_replaced_in_included_files_and_never_in_data(load: Load, project: object) -> None:

@@ -36,7 +36,7 @@ def test_an_unknown_key_offers_the_nearest(load: Load, project: Path) -> None:
 def test_an_unknown_key_lists_what_there_is(load: Load, project: Path) -> None:
     (project / "set.yaml").write_text(DATASET)
     (problem,) = load("dataset: {key: zzz}").problems
-    assert problem.message.endswith("; there is answers")
+    assert problem.message.endswith("; known: answers")
 
 
 def test_a_file_that_may_hold_the_dataset_and_is_broken_is_told(load: Load, project: Path) -> None:

@@ -29,7 +29,7 @@ def test_the_file_of_the_kind_with_the_key_is_found(files):
 def test_a_key_that_nobody_has_is_told_with_the_nearest(files):
     with pytest.raises(SpecError, match='did you mean "second"'):
         find_document("model", "secnd", files, read)
-    with pytest.raises(SpecError, match="there is first, second"):
+    with pytest.raises(SpecError, match="known: first, second"):
         find_document("model", "qqqqq", files, read)
 
 

@@ -48,9 +48,9 @@ def test_a_small_model_file_is_a_custom_connection_for_chat(project):
         (
             "connection_type: qqq",
             "",
-            ["there is custom_connection, provider_connection, custom_inference, placeholder"],
+            ["known: custom_connection, provider_connection, custom_inference, placeholder"],
         ),
-        ("connection_type: [a]", "", ["no connection type is called"]),
+        ("connection_type: [a]", "", ["unknown connection type"]),
         ("connection_type: custom_inference", "", ['missing field "run_inference_snippet"']),
         (
             "connection_type: custom_inference\nrun_inference_snippet: 'def run(body): ...'",

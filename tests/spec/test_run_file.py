@@ -67,7 +67,7 @@ tasks: [{key: t, display_name: T, definition: {}}]
         ("models: [3]", "expected a model, got a number (3)", 1),
         ("tasks: [{key: d, display_name: D, source: {type: local}}]", "expected a task, got a dataset", 1),
         ("models: [{$provider: gpt}]", 'expected provider/model, such as "openai/gpt-5-mini"', 1),
-        ("models: [{$provider: a/b, key: c}]", '"key" cannot stand beside $provider', 1),
+        ("models: [{$provider: a/b, key: c}]", '"key" cannot be combined with $provider', 1),
         ("modles: []\nmodels: []", 'unknown field "modles" in the run file', 1),
         ("run_config: {num_samples: 0}", "num_samples: expected", 1),
         ("models: []\nevaluation: nowhere", 'no evaluation has the key "nowhere"', 2),

@@ -46,9 +46,9 @@ def test_a_metric_field_that_the_scorer_does_not_give_is_told(load: Load) -> Non
         "      - {type: mean, field: answer_pred}\n"
     )
     first, second = loaded.problems
-    assert first.message == 'equals gives no field "is_corect"; it gives is_correct, answer_gt, answer_pred'
+    assert first.message == 'equals produces no field "is_corect"; it produces is_correct, answer_gt, answer_pred'
     assert first.suggestion == "is_correct"
-    assert 'equals gives no field "nope"' in second.message
+    assert 'equals produces no field "nope"' in second.message
     assert [metric.settings.field for metric in loaded.scorers[0].metrics] == ["answer_pred"]
 
 

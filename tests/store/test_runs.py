@@ -11,16 +11,8 @@ from sqlalchemy import update
 from assay.errors import RunError, SpecError
 from assay.store import runs, schema
 from assay.store.run_spec import RunSpec
-from assay.store.store import open_store
 
 NEW = runs.NewRun(identity="abc", file="t.yaml", model=None, spec=RunSpec(kind="run", task="t"))
-
-
-@pytest.fixture
-def store(tmp_path):
-    opened = open_store(str(tmp_path / "s.db"))
-    yield opened
-    opened.close()
 
 
 def owned_by(store, record, owner, heartbeat_at=None):
@@ -71,9 +63,9 @@ def test_a_run_of_a_dead_process_is_taken_over(store):
 def test_a_run_of_a_live_process_is_refused(store):
     host = runs._me().split(":")[0]
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
-        owner = f"{host}:{other.pid}:{runs._started(other.pid)}"
+        owner = f"{host}:{other.pid}:{runs._started(other.pid)}:2026-11-18T20:00:00Z"
         record = owned_by(store, runs.start(store, NEW), owner)
-        with pytest.raises(RunError, match="is being worked on by"):
+        with pytest.raises(RunError, match=r"is being worked on by process .* on .* since 20"):
             runs.claim(store, record)
         other.communicate(b"\n")
 

@@ -167,7 +167,7 @@ def test_several_aggregators_of_one_score_need_names_of_their_own(project):
     checked = project.assay("check", "task.yaml")
     assert checked.code == 2
     said = " ".join((checked.out + checked.err).split())
-    assert 'another aggregator gives "is_correct" already: name this one otherwise with aggregator.score_name' in said
+    assert 'another aggregator already produces "is_correct"; rename this one with aggregator.score_name' in said
 
 
 @pytest.mark.parametrize(

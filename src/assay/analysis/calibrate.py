@@ -168,7 +168,7 @@ def refuse_other_answers(store: Store, record: RunRecord, path: Path) -> None:
     if other:
         raise SpecError(
             f"{path} shows other answers than run {record.id} has, of {len(other):,} of {len(rows):,} labelled samples"
-            f": {listing(other)}. What people said of those answers says nothing of these: name the run they were "
+            f": {listing(other)}. Labels of those answers do not apply to these: name the run they were "
             "drawn from, or draw new ones with calibrate --suggest"
         )
 
@@ -191,9 +191,7 @@ def _add_label(
     criterion = _text(row.get("criterion")) or None
     if criterion is not None and criterion not in series.criteria:
         criteria = listing(series.criteria)
-        raise ValueError(
-            f'no criterion is called "{criterion}"{_hint(criterion, series.criteria)}; there is {criteria}'
-        )
+        raise ValueError(f'unknown criterion "{criterion}"{_hint(criterion, series.criteria)}; known: {criteria}')
     sample_id = _sample_id(_text(row["sample_id"]), index)
     labels = by_criterion.setdefault(criterion, HumanLabels())
     chance = _text(row.get(CHANCE))
@@ -241,9 +239,9 @@ def _worth(label_text: str, worth: Mapping[str, float], bounds: tuple[float, flo
     number = named.get(option_key(label_text), number_in(label_text))
     if number is None:
         declared = f" nor one of the labels {listing(worth)}" if worth else ""
-        raise ValueError(f'the label "{label_text}" is no number{declared}')
+        raise ValueError(f'the label "{label_text}" is not a number{declared}')
     if bounds is not None and not bounds[0] <= number <= bounds[1]:
-        raise ValueError(f"the label {label_text} lies outside of the range {bounds[0]:g} to {bounds[1]:g}")
+        raise ValueError(f"the label {label_text} is outside the range {bounds[0]:g} to {bounds[1]:g}")
     return number
 
 
@@ -329,7 +327,7 @@ def _chances(
         return None, None
     ids, rows, rest = labelled
     if any(sample_id not in labels.chances for sample_id in ids):
-        warnings.append(f"some labels have no {CHANCE}: all are taken as drawn evenly")
+        warnings.append(f"some labels have no {CHANCE}: all labels are treated as drawn uniformly")
         return None, None
     if len({round(labels.chances[sample_id], CHANCE_DIGITS) for sample_id in ids}) == 1:
         # drawn evenly, as the viewer draws: equal weights
@@ -381,9 +379,9 @@ def suggest_labels(
 def write_suggestions(path: Path, suggestions: Sequence[Suggestion], *, force: bool = False) -> None:
     """Write the samples to a CSV with an empty column for the labels; it is a labels file once that is filled in."""
     if path.suffix.lower() != ".csv":
-        raise SpecError(f'"{path.name}" is to hold suggestions: end it in .csv')
+        raise SpecError(f'suggestions are written as CSV: end the name "{path.name}" in .csv')
     if path.exists() and not force:
-        raise SpecError(f"{path} is there already: --force replaces it, and the labels in it")
+        raise SpecError(f"{path} already exists: --force replaces it, and the labels in it")
     all_cells = [
         {name: cell for name, cell in _sheet_cells(suggestion.entry).items() if name != f"{SHOWN}sample_id"}
         for suggestion in suggestions

@@ -141,7 +141,7 @@ def series_of(
     """Read the samples of a run once: one number per sample and measure, with the trials of a sample combined."""
     if record.summary is None:
         state = runs.state(record)
-        raise SpecError(f"run {record.id} is {state} and has no numbers yet: run its file again to finish it")
+        raise SpecError(f"run {record.id} is {state} and has no metrics yet: run its file again to finish it")
     options = options or ReadOptions()
     spec = record.spec
     without = excluded(spec.actions, spec.scorer_keys, store, record.rows_of).positions

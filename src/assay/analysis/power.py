@@ -46,7 +46,7 @@ def plan_power(
 ) -> PowerPlan:
     """What it takes to find a difference, for every way to compare that is known enough."""
     if options.n is not None and options.effect is not None and options.power is not None:
-        raise SpecError("of --n, --effect and --power give two: the third is computed")
+        raise SpecError("give exactly two of --n, --effect and --power")
     designs, size, notes = _designs(options, store, pilots, metric)
     if not designs:
         raise SpecError(
@@ -92,7 +92,9 @@ def _of_pairs(store: Store, pilots: Sequence[RunRecord], series: Series) -> Iter
     compared = compare_runs(store, pilots[:2], CompareOptions(metrics=(series.measure.address,))).compared[0]
     squared = compared.found.share_squared
     if not squared:
-        raise SpecError(f"runs {pilots[0].id} and {pilots[1].id} do not differ in any sample: they are no pilot")
+        raise SpecError(
+            f"runs {pilots[0].id} and {pilots[1].id} do not differ in any sample, so they cannot serve as a pilot"
+        )
     changed = f"{compared.n_changed:,} of {compared.found.n:,} changed in the pilot"
     yield replace(paired_design(squared), most=float("inf")), changed, compared.in_points
 
@@ -101,7 +103,7 @@ def _of_run(run: RunSeries, series: Series) -> Iterator[_Known]:
     rows = np.flatnonzero(series.present)
     values = series.numbers[rows]
     if len(values) < 2 or not values.std():
-        raise SpecError(f"run {run.record.id} is no pilot: its values do not vary")
+        raise SpecError(f"run {run.record.id} cannot serve as a pilot: all its values are identical")
     clusters = run.clusters(rows, series.measure.address)
     mean, error = mean_and_variance(values, np.ones_like(values), clusters)
     if clusters is None and set(np.unique(values).tolist()) <= {0.0, 1.0}:

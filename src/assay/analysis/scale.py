@@ -63,7 +63,7 @@ class Scale:
                 return place
         if key in self.abstaining:
             return MISSING
-        raise ValueError(f'"{label}" is none of the labels {", ".join(self.labels)}')
+        raise ValueError(f'"{label}" is not one of the labels {", ".join(self.labels)}')
 
     def numbers(self) -> FloatArray:
         """A number an option; for mere names any will do."""

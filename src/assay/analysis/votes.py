@@ -204,13 +204,13 @@ def ballots_from_table(path: Path, truth: str | None = None) -> list[Ballot]:
         ballot, votes = ballots[criterion, judge]
         ballot.rows[item] = item
         if item in votes:
-            refused.add(number, f'the vote of "{judge}" on "{ballot.name}" of item {item} comes twice')
+            refused.add(number, f'the vote of "{judge}" on "{ballot.name}" of item {item} appears twice')
         else:
             votes[item] = label.strip() or None
     refused.check()
     if truth is not None and not any(ballot.truth for ballot in by_criterion.values()):
         judges = list(dict.fromkeys(judge for ballot in by_criterion.values() for judge in ballot.judges))
-        raise SpecError(Problem(message=f'no judge is called "{truth}"', suggestion=nearest(truth, judges)))
+        raise SpecError(Problem(message=f'unknown judge "{truth}"', suggestion=nearest(truth, judges)))
     if not by_criterion:
         raise SpecError(f"{path} has no votes")
     return list(by_criterion.values())
@@ -235,13 +235,13 @@ def add_labels(ballots: Sequence[Ballot], path: Path, *, failed: Collection[str]
         item, name = _needed(row, "sample_id"), _text(row.get("criterion"))
         ballot_of = _ballot(by_name, name)
         if item not in item_names and item not in failed:
-            raise _Wrong(f'no item is called "{item}"', nearest(item, item_names))
+            raise _Wrong(f'unknown item "{item}"', nearest(item, item_names))
         labels = ballot_of.people.setdefault(_text(row.get("annotator")) or SOMEBODY, {})
         rows = by_item[ballot_of.name].get(item, [])
         unused.update({} if rows else {item: None})
         for ballot_row in rows:
             if ballot_row in labels:
-                raise _Wrong(f"the label of item {item} comes twice")
+                raise _Wrong(f"the label of item {item} appears twice")
             labels[ballot_row] = _text(row["label"])
 
     _take_rows(path, ("sample_id", "label"), take)
@@ -256,7 +256,7 @@ def _ballot(by_name: Mapping[str, Ballot], name: str | None) -> Ballot:
     if name is None:
         raise _Wrong(f'there is no "criterion", but there are {len(by_name)}: {", ".join(by_name)}')
     if name not in by_name:
-        raise _Wrong(f'no criterion is called "{name}"', nearest(name, list(by_name)))
+        raise _Wrong(f'unknown criterion "{name}"', nearest(name, list(by_name)))
     return by_name[name]
 
 

@@ -1,1 +1,1 @@
-"""What programs, the command line and the viewer call."""
+"""The functions that programs, the command line and the viewer call."""

@@ -1,4 +1,4 @@
-"""Checking files of every kind, named one by one or found in folders."""
+"""Check files of every kind, given one by one or as folders."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from assay.spec.task_file import task_of
 
 @dataclass(slots=True)
 class Checked:
-    """What a check found."""
+    """The result of a check."""
 
     problems: list[Problem] = field(default_factory=list)
     notes: list[Problem] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Checked:
 def check_files(
     paths: Iterable[Path], registry: Registry, *, config: Mapping[str, Any] | None = None, allow_outside: bool = False
 ) -> Checked:
-    """Everything wrong with the files, and with all files of ours in the folders, among `paths`."""
+    """Return all problems in the given files and in all assay files of the given folders."""
     options = Options(config=config or {}, allow_outside=allow_outside)
     checked = Checked()
     for path in paths:
@@ -109,14 +109,14 @@ def _check_run(path: Path, registry: Registry, options: Options, checked: Checke
 
 
 def _read_first(dataset: AnyDataset, registry: Registry, root: Path | None) -> None:
-    """Read the first rows, if there are any yet: a file that cannot be read is found now."""
+    """Read the first rows, if the file exists, so that an unreadable file is reported now."""
     ready = materialized(dataset, registry, None, None)
     if ready is not None:
         first_rows(ready.kind, ready.settings, ready.folder, root=root)
 
 
 def _collisions(dataset: AnyDataset, registry: Registry) -> list[Problem]:
-    """Notes on a generated dataset whose sources are all there."""
+    """Return notes on a generated dataset whose sources all exist."""
     if not isinstance(dataset, GeneratedDataset) or dataset.result_of is not None:
         return []
     try:
@@ -127,7 +127,7 @@ def _collisions(dataset: AnyDataset, registry: Registry) -> list[Problem]:
 
 
 def _problems_of(kind: FileKind, document: Document, registry: Registry, reading: Reading) -> Sequence[Problem]:
-    """What is wrong with a file, or a part of one, that is checked by itself."""
+    """Return the problems of a file, or of a part of it that is checked separately."""
     try:
         if kind == "model":
             adapter = getattr(model_of(document).config, "adapter", None)

@@ -20,13 +20,13 @@ from assay.spec.run_file import LoadedRun, load_run
 
 
 def only_defines(path: Path, options: Options) -> bool:
-    """Whether a run file names no evaluation to be run."""
+    """Return whether a run file has no evaluation to run."""
     run = load_run(path, config=options.config, strict=False, allow_outside=options.allow_outside)
     return run.evaluation is None and not run.problems
 
 
 def define_file(path: Path, options: Options, *, listener: Listener = silent) -> tuple[Defined, tuple[Problem, ...]]:
-    """Check a run file and generate its datasets; gives what it defines, and notes.
+    """Check a run file and generate its datasets; return what it defines, and notes.
 
     A dataset that needs a model which costs money, or may, is generated only below a spending limit.
     """
@@ -63,13 +63,13 @@ def define_file(path: Path, options: Options, *, listener: Listener = silent) ->
 
 
 def _make(needed: Recipe, options: Options, listener: Listener) -> None:
-    """Generate a dataset that another one is drawn from."""
+    """Generate a dataset that another dataset draws from."""
     _refuse_unlimited(needed, options)
     generate(needed, options, listener=listener)
 
 
 def _generated(run: LoadedRun) -> list[GeneratedDataset]:
-    """The generated datasets of a run file; those made of the result of a task wait for an evaluation."""
+    """Return the generated datasets of a run file; those built from task results are left to the evaluation."""
     kinds = registry()
     documents = [document for (kind, _), document in run.definitions.documents.items() if kind == "dataset"]
     datasets = [dataset_of(document, kinds, run.reading) for document in documents]
@@ -77,7 +77,7 @@ def _generated(run: LoadedRun) -> list[GeneratedDataset]:
 
 
 def _refuse_unlimited(needed: Recipe, options: Options) -> None:
-    """Refuse to spend money that nobody has set a limit to."""
+    """Refuse to spend money without a limit."""
     if options.max_cost is not None or (needed.is_made and not options.fresh):
         return
     for connection in needed.connections.values():

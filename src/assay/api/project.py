@@ -1,4 +1,4 @@
-"""What a project holds: its models, datasets, tasks and evaluations, by their keys."""
+"""The contents of a project: models, datasets, tasks and evaluations, by key."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KINDS: tuple[FileKind, ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Something that files may name by its key, and where it stands; run files and rubrics go by their path."""
+    """A definition in a project and its location; run files and rubrics are identified by their path."""
 
     kind: FileKind
     key: str
@@ -40,14 +40,14 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Everything found in a folder, in the order of its kind and key, and everything wrong with it."""
+    """All definitions in a folder, ordered by kind and key, with all problems."""
 
     found: tuple[Found, ...]
     problems: tuple[Problem, ...]
 
 
 def list_project(folder: Path, registry: Registry) -> Listing:
-    """What the files of a folder define, with the problems that `assay check` finds in them."""
+    """List the definitions in the files of a folder, with the problems that `assay check` reports."""
     definitions: list[Found] = []
     for path in yaml_files(folder):
         try:
@@ -77,7 +77,7 @@ def _in_file(document: Document, folder: Path) -> Iterator[Found]:
 
 
 def _defined(document: Document) -> Iterator[Found]:
-    """What a run file defines; what it takes in by $ref is found in its own file."""
+    """List the definitions in a run file; parts included by $ref are listed with their own file."""
     here = document.spot(()).value.file
     for kind, steps, entry in entries(document):
         place = document.spot(steps).value

@@ -36,7 +36,7 @@ FORMATS: dict[str, Format] = {".html": "html", ".htm": "html", ".md": "md", ".ma
 SAMPLES_SHOWN = 200
 FLIPS_SHOWN = 25
 PANEL_ITEMS = 20_000
-"""So many samples say how a panel voted; more would not change the picture."""
+"""The number of samples in the picture of a panel; more would not change it."""
 _WRITERS = {"html": html_report, "md": markdown_report, "latex": latex_report}
 
 
@@ -75,7 +75,7 @@ def write_report(
 
 
 def format_of(path: Path) -> Format:
-    """The format that the ending of a file stands for."""
+    """Return the report format for a file's extension."""
     try:
         return FORMATS[path.suffix.lower()]
     except KeyError:
@@ -95,7 +95,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def report_content(store: Store, names: Sequence[str]) -> ReportContent:
-    """What a report of these runs says; the name of an evaluation stands for the newest run of each specification."""
+    """Collect the content of a report; the name of an evaluation means the newest run of each specification."""
     evaluation = _evaluation_runs(store, names)
     records = evaluation if evaluation is not None else [find(store, name) for name in names]
     reports = [report_of(store, record) for record in records]

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 NUMBERS_SHOWN = 4
-"""How many numbers the one line about a result holds."""
+"""The number of metrics in the one-line form of a result."""
 
 
 class MetricValues(Mapping[str, MetricValue]):
-    """The numbers of a run by address, `scorer/metric/name`, or by any unique end of it."""
+    """The metrics of a run by address, `scorer/metric/name`, or by any unique ending of it."""
 
     def __init__(self, values: Mapping[str, MetricValue]) -> None:
         self._values = dict(values)
@@ -50,7 +50,7 @@ class MetricValues(Mapping[str, MetricValue]):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Result:
-    """A run: its numbers in `metrics`, everything behind them in `samples()`."""
+    """The result of a run: its metrics in `metrics`, the samples behind them in `samples()`."""
 
     report: RunReport
     location: str
@@ -75,7 +75,7 @@ class Result:
 
     @property
     def metrics(self) -> MetricValues:
-        """The numbers, each with its interval."""
+        """Return the metrics, each with its interval."""
         return MetricValues(dict(addressed(self.report.scorers)))
 
     def samples(self) -> Iterator[dict[str, Any]]:

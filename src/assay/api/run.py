@@ -59,7 +59,7 @@ __all__ = [
 
 _INTERNAL = ("repeat", "keyless", "kind", "evaluation", "specification")
 OPTION_NAMES = tuple(field.name for field in fields(Options) if field.name not in _INTERNAL)
-"""What a program may say about a run, by name."""
+"""The names of the run options that a program may set."""
 _EXPECTED = {
     "path": arguments.PATH,
     "paths": arguments.PATH,
@@ -86,7 +86,7 @@ _EXPECTED = {
 
 
 def run_file(path: Path, options: Options, *, listener: Listener = silent) -> tuple[RunReport, tuple[Problem, ...]]:
-    """Run a task file; gives its numbers and the notes that came up while loading it."""
+    """Run a task file; return its report and the notes from loading it."""
     notes_made: list[Problem] = []
     plan = prepare(path, registry(), options, _maker(options, listener, notes_made))
     store = open_store(options.store or default_location(plan.loaded.document.root))
@@ -99,7 +99,7 @@ def run_file(path: Path, options: Options, *, listener: Listener = silent) -> tu
 
 
 def _maker(options: Options, listener: Listener = silent, notes: list[Problem] | None = None) -> Make:
-    """How a dataset that is not there yet is generated; `notes` gets what is to be said of it."""
+    """Return the function that generates a missing dataset; it appends its notes to `notes`."""
 
     def make(recipe: Recipe) -> None:
         from assay.generation.generate import generate
@@ -115,7 +115,7 @@ def _maker(options: Options, listener: Listener = silent, notes: list[Problem] |
 def generate_file(
     path: Path, options: Options, *, key: str | None = None, listener: Listener = silent
 ) -> tuple[Recipe, Generated | None]:
-    """Make the rows of a generated dataset; gives what they are made of, and what was made unless it was there."""
+    """Generate the rows of a dataset; return what they depend on and the new rows, None if they were up to date."""
     from assay.generation.generate import generate
     from assay.prepare.recipes import recipe
 
@@ -128,7 +128,7 @@ def generate_file(
 
 
 def notes_on(recipe: Recipe) -> list[Problem]:
-    """What is to be said of the rows of a generated dataset: columns that collide."""
+    """Return notes on the rows of a generated dataset, such as colliding columns."""
     from assay.prepare.recipes import collision_notes
 
     return collision_notes(recipe)
@@ -162,7 +162,7 @@ def _generated_dataset(path: Path, key: str | None, kinds: Registry) -> Generate
 
 
 def is_evaluation(path: Path) -> bool:
-    """Whether a file holds specifications to be run together: an evaluation, or a run file."""
+    """Return whether a file contains specifications to run together: an evaluation or a run file."""
     from assay.spec.kind import kind_of
     from assay.spec.load import read_document
 
@@ -177,7 +177,7 @@ def run_evaluation_file(
     listener: Listener = silent,
     failures: FailureRule | None = None,
 ) -> tuple[EvaluationRunReport, tuple[Problem, ...]]:
-    """Run every specification of a run file; `given` names the options that beat what the file says.
+    """Run every specification of a run file; options named in `given` override those of the file.
 
     `failures` says how failed samples count in its policies.
     """
@@ -204,7 +204,7 @@ def run_evaluation(
     max_failures: float = MAX_FAILURES,
     **more: Any,
 ) -> EvaluationRunReport:
-    """Run an evaluation or a run file and give all of its numbers; the same as `assay run`.
+    """Run an evaluation or a run file and return all its metrics, like `assay run`.
 
     Policies treat failed samples as `failures` says: a rule fails if more than `max_failures` of its samples failed
     ("limit"), must hold with all of them at the worst end of their range ("worst"), or leaves them out ("ignore").
@@ -228,7 +228,7 @@ def run(
     store: str | None = None,
     **more: Any,
 ) -> Result:
-    """Run a task file and give its metrics; the same as `assay run`. Works in notebooks and async programs too.
+    """Run a task file and return its metrics, like `assay run`. Works in notebooks and async programs too.
 
     `name` and `tags` are for finding the run again; they do not change it.
 
@@ -255,7 +255,7 @@ async def arun(
     store: str | None = None,
     **more: Any,
 ) -> Result:
-    """Run a task file in the caller's event loop and give its metrics; takes the options of `run`.
+    """Run a task file in the caller's event loop and return its metrics; takes the options of `run`.
 
     Cancelling it stops the run: what was answered is committed, and the same call goes on from there.
     """
@@ -283,14 +283,14 @@ def _options(
 
 @arguments.arguments_checked(_EXPECTED)
 def check(*paths: str | Path, config: Mapping[str, Any] | None = None) -> tuple[Problem, ...]:
-    """Everything wrong with task files; nothing when all is well. The same as `assay check`."""
+    """Return all problems in task files; an empty list if there are none. The same as `assay check`."""
     from assay.api.check import check_files
 
     return tuple(check_files([Path(path) for path in paths], registry(), config=config).problems)
 
 
 def plan_file(path: Path, options: Options) -> Estimate:
-    """What running a task file would do and cost; asks no model."""
+    """Estimate the calls and cost of a task file without calling a model."""
     from assay.runner.estimate import estimate_run
 
     plan = prepare(path, registry(), _only_planned(options))
@@ -322,7 +322,7 @@ def plan_evaluation(path: Path, options: Options, overrides: frozenset[str]) -> 
 
 
 def _only_planned(options: Options) -> Options:
-    """Nothing is run or asked: code need not be allowed, keys need not be there."""
+    """Prepare for planning only: code needs no permission and keys may be missing."""
     return replace(options, trust_code=True, keyless=True)
 
 
@@ -346,7 +346,7 @@ def rescore_run(
 
 
 def ping_model(model: str, folder: Path) -> PingResult:
-    """Ask a model for one word; says whether it answers, and if not, why."""
+    """Ask a model for one word; report whether it answers, and if not, why."""
     from assay.models.connect import connect
     from assay.models.event_loop import run_to_end
     from assay.models.ping import ping
@@ -364,7 +364,7 @@ def ping_model(model: str, folder: Path) -> PingResult:
 
 
 def failed_share(report: RunReport) -> float:
-    """The share of the scores asked for that failed; of the samples where there are no scorers."""
+    """Return the share of expected scores that failed; for tasks without scorers, the share of samples."""
     if report.n_samples == 0:
         return 0.0
     if not report.scorers:

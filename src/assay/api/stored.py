@@ -18,6 +18,7 @@ from assay.store.calls import spending
 from assay.store.damage import damage_of
 from assay.store.decoder import Sample, read_samples
 from assay.store.info import StoreInfo, store_info
+from assay.store.postgres import is_postgres
 from assay.store.runs import RunRecord, all_runs, state
 from assay.store.runs import find as find_stored
 from assay.store.schema import SCHEMA_VERSION
@@ -26,12 +27,14 @@ from assay.store.store import (
     Store,
     bring_up_to_date,
     default_location,
-    existing_version,
     explained,
     migration_words,
+    no_store,
     open_for_reading,
     open_store,
     remove_new_stores,
+    shown,
+    store_exists,
     store_path,
 )
 from assay.summary.finish import stored_report
@@ -60,7 +63,7 @@ __all__ = [
 ]
 
 IDS_READ = 10_000
-"""How many ids are read to suggest the nearest one."""
+"""The number of ids that are read to suggest the nearest one."""
 
 
 def project_location(location: str | None) -> str:
@@ -93,12 +96,12 @@ def read_project_store(location: str | None, names: Sequence[str] = ()) -> Store
 
 
 def is_archive_name(name: str) -> bool:
-    """Whether a run is named by the file of an archive."""
+    """Return whether a run is named by the path of an archive."""
     return name.lower().endswith(SUFFIX)
 
 
 def find(store: Store, name: str) -> RunRecord:
-    """The run that somebody names: one of the store, or that of a run archive, whose file ends in `.assay`.
+    """Find a run by name in the store, or in a run archive if the name ends in `.assay`.
 
     An archive is read beside the store; nothing is written to it.
     """
@@ -106,14 +109,15 @@ def find(store: Store, name: str) -> RunRecord:
 
 
 def migrate_store(location: str) -> str:
-    """Bring an existing store up to date after a backup, and say what was done."""
-    path = store_path(location)
-    with explained(location):
-        existing_version(path)
+    """Bring an existing store up to date, a SQLite file after a backup, and say what was done."""
+    place = shown(location) if is_postgres(location) else str(store_path(location))
+    with explained(place):
+        if not store_exists(location):
+            raise no_store(place)
     migration = bring_up_to_date(location)
     if migration is None:
-        return f"the store {path} is up to date (schema {SCHEMA_VERSION})"
-    return migration_words(path, migration)
+        return f"the store {place} is up to date (schema {SCHEMA_VERSION})"
+    return migration_words(place, migration)
 
 
 def store_damage() -> str | None:
@@ -136,7 +140,7 @@ def report_of(store: Store, record: RunRecord) -> RunReport:
 
 
 def run_costs(store: Store, since: datetime | None = None) -> CostReport:
-    """What the runs that started since a moment paid for, the probes of audits and generated datasets included.
+    """Return the spending of the runs since a moment, including audit probes and generated datasets.
 
     A reply that was asked for again replaces the older one in the store; the summaries of finished runs still count
     both, so these are what is added up.

@@ -25,7 +25,8 @@ def store_option(function: Function) -> Function:
         "--store",
         envvar="ASSAY_STORE",
         metavar="PATH",
-        help="The store to use; or set ASSAY_STORE.  [default: .assay/assay.db in the project folder]",
+        help="The store: a file or postgresql://...; or set ASSAY_STORE.  "
+        "[default: .assay/assay.db in the project folder]",
     )(function)
 
 

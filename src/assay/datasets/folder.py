@@ -1,4 +1,4 @@
-"""`folder`: every text file below a folder is a sample; YAML front matter becomes columns."""
+"""`folder`: every text file in a folder tree is a sample; YAML front matter becomes columns."""
 
 from __future__ import annotations
 
@@ -102,11 +102,11 @@ def _columns(path: Path, text: str) -> dict[str, Any]:
     if node is None:
         return {}
     if not isinstance(node, yaml.MappingNode):
-        raise refused(path, "the front matter is no mapping; expected `name: value` lines", 2)
+        raise refused(path, "the front matter is not a mapping; expected `name: value` lines", 2)
     names = [str(key.value) for key, _ in node.value]
     for name, (key, _) in zip(names, node.value, strict=True):
         if names.count(name) > 1 or name in _OWN_COLUMNS:
-            mistake = "comes twice" if names.count(name) > 1 else "is a column of its own already"
+            mistake = "appears twice" if names.count(name) > 1 else "is a column of its own already"
             raise refused(path, f'"{name}" in the front matter {mistake}', key.start_mark.line + 2)
     return {str(name): value for name, value in columns.items()}
 

@@ -24,7 +24,7 @@ def read_json(path: Path) -> Iterator[Batch]:
     """The samples of a JSON file."""
     rows = _parsed(path)
     if not isinstance(rows, list):
-        raise refused(path, "expected a JSON array of objects; for one object a line, name the file .jsonl")
+        raise refused(path, "expected a JSON array of objects; for one object per line, name the file .jsonl")
     for index, row in enumerate(rows):
         if not isinstance(row, dict):
             raise refused(path, f"entry {index + 1} of the array is not an object; expected an array of objects")
@@ -44,7 +44,7 @@ def _parsed(path: Path) -> object:
         rows = orjson.loads(text)
         key = repeated_key(text.decode()) if may_repeat_keys(text, rows) else None
         if key is not None:
-            raise refused(path, f'the key "{key}" comes twice in one object')
+            raise refused(path, f'the key "{key}" appears twice in one object')
         if may_hold_long_integers(text) and holds_long_integer(decoded := text.decode()):
             return exact_integers(decoded)
         return rows

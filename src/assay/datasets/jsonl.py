@@ -43,13 +43,13 @@ def read_jsonl(path: Path) -> Iterator[Batch]:
 
 
 def _refuse_repeated_keys(path: Path, first: int, lines: list[str], samples: list[dict[str, Any]]) -> None:
-    """An object with a key twice is an error: the reader keeps the last value, and nobody knows which was meant."""
+    """Reject an object with a duplicate key: the parser keeps the last value, and the intended one is unknown."""
     if not may_repeat_keys("\n".join(lines).encode(), samples):
         return
     for number, line in enumerate(lines, start=first):
         key = repeated_key(line) if line.strip() else None
         if key is not None:
-            raise refused(path, f'the key "{key}" comes twice in this object', number)
+            raise refused(path, f'the key "{key}" appears twice in this object', number)
 
 
 def _one_by_one(path: Path, first: int, lines: list[str]) -> tuple[list[str], list[dict[str, Any]]]:
@@ -61,7 +61,7 @@ def _one_by_one(path: Path, first: int, lines: list[str]) -> tuple[list[str], li
         try:
             sample = orjson.loads(line)
         except orjson.JSONDecodeError as error:
-            problem = f"not valid JSON ({error.msg}); expected one JSON object a line"
+            problem = f"not valid JSON ({error.msg}); expected one JSON object per line"
             raise refused(path, problem, number, error.colno) from error
         if not isinstance(sample, dict):
             kind = _JSON_NAMES[type(sample)]

@@ -1,4 +1,4 @@
-"""Paths that a file names: inside the project folder, there, and with the nearest name if not."""
+"""Resolve the paths that a file names: existing, inside the project folder, else an error with the nearest name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.spec.nearest import nearest_file
 
 
 def located_path(name: Located, folder: Path, root: Path | None, *, expected: Literal["file", "folder"]) -> Path:
-    """The path that a dataset file names, relative to its own folder; `root` is what it may not leave."""
+    """Resolve the path that a dataset file names, relative to its own folder and inside `root`."""
     path = folder / name
     stay_inside(path, root, name)
     if expected == "file" and path.is_dir():
@@ -26,7 +26,7 @@ def located_path(name: Located, folder: Path, root: Path | None, *, expected: Li
 
 
 def stay_inside(path: Path, root: Path | None, name: Located) -> None:
-    """Refuse a path that leads out of the project folder, symbolic links followed."""
+    """Refuse a path that is outside the project folder, symbolic links followed."""
     if root is None:
         return
     try:
@@ -34,7 +34,7 @@ def stay_inside(path: Path, root: Path | None, name: Located) -> None:
     except (OSError, RuntimeError, ValueError) as error:
         raise _wrong(name, f'"{name}" is not a usable path: {error}') from error
     if not inside:
-        raise _wrong(name, f'"{name}" leads out of the project folder {root}; --allow-outside permits it')
+        raise _wrong(name, f'"{name}" is outside the project folder {root}; --allow-outside permits it')
 
 
 def _sibling(path: Path, name: Located, expected: str) -> str | None:

@@ -21,7 +21,7 @@ class SeenHashes:
         self._runs: list[NDArray[np.int64]] = []
 
     def add_all(self, ids: list[str]) -> bool:
-        """Add the ids; True if one of their hashes was there before, or comes twice among them."""
+        """Add the ids; return True if one of their hashes was present already, or appears twice among them."""
         import numpy as np
 
         new = np.sort(np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids)))
@@ -41,7 +41,7 @@ class SeenHashes:
 def with_unique_ids(
     read: Callable[[], Iterable[Batch]], named: Located | None = None, *, has_ids: bool = False
 ) -> Iterator[Batch]:
-    """The batches, unchanged; an id that comes twice is an error naming both rows, at the place that names the dataset.
+    """Yield the batches unchanged; an id that appears twice is an error that names both rows.
 
     Ids are checked where the rows have the column `sample_id`, or `has_ids` says that they come from another column.
     Equal hashes are only a suspicion: the dataset is then read again, and the ids themselves compared.
@@ -59,7 +59,9 @@ def _compare_ids(read: Callable[[], Iterable[Batch]], until: int, named: Located
         for row, sample_id in enumerate(batch.ids, start=batch.start + 1):
             if first.setdefault(sample_id, row) != row:
                 where = "" if named is None else f"{named}: "
-                message = f'{where}the sample_id "{sample_id}" comes twice: in row {first[sample_id]} and in row {row}'
+                message = (
+                    f'{where}the sample_id "{sample_id}" appears twice: in row {first[sample_id]} and in row {row}'
+                )
                 raise SpecError(Problem(message=message, place=None if named is None else named.place))
         if len(first) >= until:
             return

@@ -48,7 +48,7 @@ class SpecificationStep:
 
     @property
     def repeats(self) -> range:
-        """The numbers of its runs; one that repeats another takes the first from there."""
+        """Return the repeat indices of its runs; a specification that repeats another reuses its first run."""
         return range(1 if self.repeats_of is not None else 0, self.runs)
 
 
@@ -66,7 +66,7 @@ class Prepared:
 def prepare_run(
     path: Path, registry: Registry, options: Options, overrides: frozenset[str], make: Make | None = None
 ) -> Prepared:
-    """Everything that an evaluation needs, or a SpecError with all that is wrong.
+    """Prepare an evaluation, or raise a SpecError with all problems.
 
     `given` names the options that were set by hand; `make` generates datasets that are not there yet.
     """
@@ -78,9 +78,7 @@ def prepare_run(
     options = _with_run_config(options, run.run_config, overrides)
     steps, problems = inspect_steps(run, registry, options, overrides)
     if options.model is not None and not any(step.options.model is options.model for step in steps):
-        message = (
-            f"--model {options.model}: no specification is without a model of its own, so this would change nothing"
-        )
+        message = f"--model {options.model}: no specification is without a model of its own, so it would have no effect"
         problems.append(Problem(message=message))
     if run.problems or problems:
         raise SpecError(dict.fromkeys([*run.problems, *problems]))
@@ -119,7 +117,7 @@ def prepare_step(step: SpecificationStep, prepared: Prepared, results: Results |
 
 
 def plan_again(plan: Plan, repeat: int) -> Plan:
-    """A copy of the plan whose calls reuse no reply of another repeat, so that the answers are new."""
+    """Return a copy of the plan whose calls reuse no reply of another repeat, so that the answers are new."""
     if repeat == 0:
         return plan
     name = None if plan.spec.name is None else f"{plan.spec.name}#{repeat + 1}"
@@ -128,7 +126,7 @@ def plan_again(plan: Plan, repeat: int) -> Plan:
 
 
 def _with_run_config(options: Options, config: RunConfig, overrides: frozenset[str]) -> Options:
-    """The options, and where the command line is silent what the run file says."""
+    """Combine the options with the run file's defaults, which apply where the command line is silent."""
     configured: dict[str, Any] = {
         "limit": config.num_samples,
         "subsampling": config.subsampling,
@@ -204,7 +202,7 @@ def _step(
 
 
 def _log(specification: LoadedSpecification, run: LoadedRun) -> Path | None:
-    """The file with the result of a specification, where it names one that is there; paths start at the run file."""
+    """Return the log with the result of a specification, if it names an existing one; paths start at the run file."""
     named = specification.settings.task_result_log_path
     if named is None:
         return None
@@ -215,7 +213,7 @@ def _log(specification: LoadedSpecification, run: LoadedRun) -> Path | None:
 
 
 def log_notes(steps: Sequence[SpecificationStep]) -> list[Problem]:
-    """A note for every specification whose result was to be in a file that is not there: it is run instead."""
+    """Note every specification whose log file does not exist, so that its task is run instead."""
     return [
         step.specification.problem(
             f'there is no log "{step.specification.settings.task_result_log_path}": the task is run',
@@ -233,7 +231,7 @@ def _model(key: str | None, loaded: LoadedTask, options: Options) -> ModelRefere
 
 
 def step_model_problems(step: SpecificationStep, run: LoadedRun) -> list[Problem]:
-    """What is wrong with the models that a specification and its task name; nothing is connected."""
+    """Report the problems of the models that a specification and its task name, without connecting."""
     problems = list(model_problems(step.loaded, run.definitions))
     if isinstance(step.options.model, str):
         wrong = unknown_model(str(step.options.model), step.loaded, run.definitions)
@@ -257,7 +255,7 @@ def scope_problems(run: LoadedRun) -> list[Problem]:
                 # a policy may be shared by run files that have other specifications beside these
                 if scope_keys and not set(scope_keys) & set(keys):
                     steps = ("policies", i, "rules", j, "scope", name)
-                    message = f'no result has the key "{scope_keys[0]}"; there is {listing(keys)}'
+                    message = f'no result has the key "{scope_keys[0]}"; known: {listing(keys)}'
                     problems.append(run.document.problem(message, steps, nearest(scope_keys[0], keys)))
     return problems
 
@@ -272,7 +270,7 @@ def _repeat_problems(step: SpecificationStep) -> list[Problem]:
 
 
 def _at(specification: LoadedSpecification, error: SpecError, field: str) -> list[Problem]:
-    """Problems without a place, at the field that led to them."""
+    """Locate problems without a location at the field that led to them."""
     return [
         problem
         if problem.place
@@ -282,7 +280,7 @@ def _at(specification: LoadedSpecification, error: SpecError, field: str) -> lis
 
 
 def _dependency_problems(steps: Sequence[SpecificationStep]) -> list[Problem]:
-    """A result that nobody makes, or that waits for itself."""
+    """Report a dependency on a result that no specification produces, or on itself."""
     by_key = {step.key: step for step in steps}
     problems = []
     for step in steps:
@@ -291,7 +289,7 @@ def _dependency_problems(steps: Sequence[SpecificationStep]) -> list[Problem]:
         place = ("definition", "dataset")
         if step.after not in by_key:
             closest = nearest(step.after, by_key)
-            alternatives = "" if closest else f"; there is {listing(by_key)}"
+            alternatives = "" if closest else f"; known: {listing(by_key)}"
             message = f'there is no specification "{step.after}" whose result could be the dataset{alternatives}'
             problems.append(step.loaded.document.problem(message, place, closest))
         elif _waits_for_itself(step, by_key):
@@ -351,7 +349,7 @@ def _repeated(
 def _unknown_input(
     target: RepeatedInput, run: LoadedRun, steps: Sequence[SpecificationStep]
 ) -> tuple[str, str | None] | tuple[None, None]:
-    """What is wrong with a specification that is to be repeated, and the nearest right name."""
+    """Report an unknown specification to repeat, with the nearest name."""
     assert run.evaluation is not None
     key = run.evaluation.key
     if target.evaluation_key != key:
@@ -359,7 +357,7 @@ def _unknown_input(
         return message, nearest(target.evaluation_key, [key])
     keys = [step.key for step in steps]
     if target.task_specification_key is not None and target.task_specification_key not in keys:
-        message = f'there is no specification "{target.task_specification_key}"; there is {listing(keys)}'
+        message = f'there is no specification "{target.task_specification_key}"; known: {listing(keys)}'
         return message, nearest(target.task_specification_key, keys)
     return None, None
 

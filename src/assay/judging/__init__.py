@@ -1,1 +1,1 @@
-"""Asking a model for a verdict and reading what it says: shared by judge scorers and rubrics."""
+"""Ask a model for a verdict and parse its reply; shared by judge scorers and rubrics."""

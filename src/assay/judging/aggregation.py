@@ -24,7 +24,7 @@ PanelVerdict = CriterionVerdict | AggregatedMultiChoiceVerdict
 
 
 class RubricWarning(UserWarning):
-    """Something about a panel or a score that a careful reader should know."""
+    """Warns about a property of a panel or a score that affects how it should be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class _Ballot:
 def aggregate(
     criterion: Criterion, votes: Sequence[Vote], strategy: str | None = None, *, min_votes: int = 0
 ) -> PanelVerdict:
-    """The verdict of a panel on one criterion; the criterion's own aggregation wins over `strategy`.
+    """Aggregate the votes of a panel on one criterion; the criterion's own aggregation overrides `strategy`.
 
     >>> votes = [JudgeVote(judge_id=j, verdict=v) for j, v in (("a", "MET"), ("b", "MET"), ("c", "UNMET"))]
     >>> aggregate(Criterion(requirement="Polite"), votes).value
@@ -145,7 +145,7 @@ def _shared(judged: Sequence[list[_Ballot]]) -> list[_Ballot]:
 
 
 def order_sensitive(criterion: Criterion, votes: Sequence[Vote]) -> bool:
-    """Whether a judge gave two answers to one question, because its options stood in another order."""
+    """Return whether a judge answered a question differently because its options were in another order."""
     if not any(isinstance(vote, MultiChoiceJudgeVote) and vote.reversed_order for vote in votes):
         return False
     for judge_votes in _paired(votes):
@@ -167,12 +167,12 @@ def _without_votes(criterion: Criterion, votes: Sequence[Vote]) -> PanelVerdict:
 
 
 def all_errors(votes: Sequence[Vote]) -> bool:
-    """Whether there are votes, and nobody could be asked or read."""
+    """Return whether there are votes and all of them are errors."""
     return bool(votes) and all(vote.is_error for vote in votes)
 
 
 def failure_of(votes: Sequence[Vote]) -> str:
-    """Why no vote came, in a sentence."""
+    """Explain in one sentence why there is no valid vote."""
     return "; ".join(f"{vote.judge_id}: {vote.error_category} ({vote.reason})" for vote in votes if vote.is_error)
 
 
@@ -214,7 +214,7 @@ def _by_sign(
 
 
 def _snapped(criterion: Criterion, number: float) -> Decision:
-    """The option nearest to a number; equally near ones are a tie."""
+    """Return the option nearest to a value; two equally near options are a tie."""
     open_to_choice = [place for place, option in enumerate(criterion.choices) if not option.na]
     distances = {place: math.fabs(criterion.choices[place].value - number) for place in open_to_choice}
     least = min(distances.values())

@@ -20,7 +20,7 @@ class Whole:
         self.read_so_far: dict[int, ParsedReply[Any]] = {}
 
     def request(self, submission: Submission, sampling: Sampling) -> Request:
-        """The question: the submission, then every criterion under a name of its own."""
+        """Build the request: the submission, then every criterion under its own name."""
         asked = [f"{answer_name(place)}\n{question.asked()}" for place, question in enumerate(self.questions)]
         names = ", ".join(answer_name(place) for place in range(len(self.questions)))
         form = wording("rubric_names", count=str(len(self.questions)), names=names)

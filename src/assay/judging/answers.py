@@ -1,4 +1,4 @@
-"""What judges may answer: one of some labels, any label, a number in a range."""
+"""The kinds of answers that judges can give: one of several labels, any label, or a number in a range."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Labels:
         raise Unreadable(f"{shown(text)} is none of the labels {listed(self.labels)}")
 
     def named_in(self, text: str) -> frozenset[str]:
-        """The labels that stand in a text as words of their own."""
+        """Return the labels that occur in a text as whole words."""
         labels: set[str] = set()
         for word in self._words.findall(text.casefold()):
             labels.update(self._by_level[2][word])
@@ -98,14 +98,14 @@ class AnyLabel:
 
 
 class Range:
-    """A number from the least to the greatest; one beyond them is never moved inside."""
+    """A number between two limits; a number outside them is rejected, never clamped."""
 
     def __init__(self, low: float, high: float) -> None:
         self.low = low
         self.high = high
 
     def read(self, value: Any) -> float:
-        """The number; raises Unreadable for anything else, and for one that is out of range."""
+        """Parse the number; raise Unreadable for anything else and for a number out of range."""
         number = number_of(value)
         if number is None and isinstance(value, str):
             number = self._of_most(value)
@@ -116,17 +116,17 @@ class Range:
         return number
 
     def named_in(self, text: str) -> frozenset[float]:
-        """Every number of a text."""
+        """Return every number in a text."""
         return frozenset(float(digits) for digits in _NUMBER.findall(text))
 
     def _of_most(self, text: str) -> float | None:
-        """`8/10`, where 10 is the greatest score there is."""
+        """Parse `8/10`, where 10 is the highest possible score."""
         parts = _OF.fullmatch(bare(text))
         return number_of(parts["number"]) if parts and number_of(parts["most"]) == self.high else None
 
 
 def number_of(value: Any) -> float | None:
-    """A finite number that is written as one, else None: true is no number, nor is NaN.
+    """Return a finite number written as a number, else None: true and NaN are not numbers.
 
     >>> number_of("**0.8**"), number_of(True), number_of("80%")
     (0.8, None, None)
@@ -146,7 +146,7 @@ def number_of(value: Any) -> float | None:
 
 
 def plain(value: Any) -> str:
-    """A single value of JSON as text; raises Unreadable for one that holds others."""
+    """Return a single JSON value as text; raise Unreadable for lists and objects."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():

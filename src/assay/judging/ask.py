@@ -1,4 +1,4 @@
-"""Ask a judge; a reply that cannot be used is asked for once more, with the problem named."""
+"""Ask a judge; if its reply cannot be used, ask once more and name the problem."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_SHOWN = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict(Generic[Value]):
-    """What a judge decided, the whole reply, after how many turns, and what the model thought before it replied.
+    """A judge's decision with the whole reply, the number of turns, and the model's reasoning before it.
 
     `logprobs` are those of the reply's tokens, as the provider returned them.
     """

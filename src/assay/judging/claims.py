@@ -15,7 +15,7 @@ from assay.judging.question import fenced
 from assay.types import Ask, CallPurpose, Failure, Item, Request, Sampling
 
 BATCH = 20
-"""How many claims are held against a text in one call: more make judges careless."""
+"""The number of claims checked against a text in one call: with more, judges become careless."""
 Label = Literal["REQUIRED", "OPTIONAL"]
 LABELS: tuple[Label, ...] = ("REQUIRED", "OPTIONAL")
 _PARTS = ("subject", "predicate", "object")
@@ -24,7 +24,7 @@ Value = TypeVar("Value")
 
 
 class ClaimError(ValueError):
-    """Something is not a list of claims, or not labels of them; the message says what."""
+    """A value is not a valid list of claims or of their labels; the message explains the problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,13 @@ class Claim:
         return " ".join(part for part in (self.subject, self.predicate, self.object) if part)
 
     def document(self) -> dict[str, str]:
-        """The claim as datasets hold it."""
+        """Return the claim in the form that datasets use."""
         return {"subject": self.subject, "predicate": self.predicate, "object": self.object}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entailment:
-    """Whether a text entails a claim, and why the judge thinks so."""
+    """Whether a text entails a claim, with the judge's reason."""
 
     entailed: bool
     reason: str
@@ -71,7 +71,7 @@ class ClaimJudge:
     async def label(
         self, question: str, answer: str, claims: Sequence[Claim], instructions: str | None = None
     ) -> list[Label] | Failure:
-        """Which claims of an answer the question requires."""
+        """Label each claim of an answer as required by the question or optional."""
         if not claims:
             return []
         system = wording("claims_label", count=str(len(claims)), instructions=_paragraph(instructions))
@@ -85,7 +85,7 @@ class ClaimJudge:
     async def quotes(
         self, claims: Sequence[Claim], source: str, instructions: str | None = None
     ) -> list[str | None] | Failure:
-        """For each claim the passage of the source that supports it, None where there is none.
+        """Return the supporting passage of the source for each claim, None where there is none.
 
         A quote that does not occur in the source makes the reply unusable.
         """
@@ -203,7 +203,7 @@ def _read_extracted(text: str) -> list[Claim]:
 
 
 def _read_entries(text: str, count: int, read: Callable[[Mapping[str, Any], str], Value]) -> list[Value]:
-    """What a reply says of each claim by its name; raises Unreadable where one is missing."""
+    """Read the entry for each claim by name; raise Unreadable if one is missing."""
     named = [document for document in objects_in(spoken(text)) if field_of(document, "claim_1") is not None]
     if not named:
         raise Unreadable('the reply holds no JSON object with the field "claim_1"')

@@ -1,4 +1,4 @@
-"""What a rubric asks: criteria that are met or not, and criteria with options on a scale."""
+"""The criteria of a rubric: binary ones, which are met or not, and ones with options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STRATEGIES: dict[str, tuple[str, ...]] = {
     "ordinal": get_args(OrdinalAggregation),
     "nominal": get_args(NominalAggregation),
 }
-"""The ways to aggregate votes, by the kind of criterion."""
+"""The aggregation strategies for each kind of criterion."""
 ABSTAIN_LABEL = "Cannot assess"
 """The label of an option that is added so that a judge may abstain."""
 
@@ -31,7 +31,7 @@ Text = Annotated[str, AfterValidator(str)]
 
 
 def _number(value: Any) -> Any:
-    """A number written as text, such as "0.5", as the number."""
+    """Convert a number written as text, such as "0.5"."""
     if not isinstance(value, str):
         return value
     try:
@@ -44,7 +44,7 @@ Number = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
 
 
 class CriterionVerdict(StrEnum):
-    """What can be said of a criterion without options."""
+    """The possible verdicts on a criterion without options."""
 
     MET = "MET"
     UNMET = "UNMET"
@@ -58,7 +58,7 @@ class Value(BaseModel):
 
 
 class CriterionOption(Value):
-    """One option of a criterion; `na` marks the one that says "this cannot be judged".
+    """One option of a criterion; `na` marks an option for abstaining.
 
     >>> CriterionOption(label="Good", value=1.0).value
     1.0
@@ -126,7 +126,7 @@ class Criterion(Value):
         for option in options:
             label = option.label.strip().casefold()
             if label in seen:
-                raise ValueError(f'the label "{option.label.strip()}" comes twice')
+                raise ValueError(f'the label "{option.label.strip()}" appears twice')
             seen.add(label)
         if sum(not option.na for option in options) < 2:
             raise ValueError("a criterion with options needs at least two that are not NA")
@@ -148,17 +148,17 @@ class Criterion(Value):
 
     @property
     def is_binary(self) -> bool:
-        """Whether the criterion is met or not, without options."""
+        """Return whether the criterion is binary (without options)."""
         return self.options is None
 
     @property
     def is_multi_choice(self) -> bool:
-        """Whether the criterion has options."""
+        """Return whether the criterion has options."""
         return self.options is not None
 
     @property
     def kind(self) -> CriterionKind:
-        """How votes on it are aggregated."""
+        """Return the kind of criterion, which decides how votes are aggregated."""
         return "binary" if self.options is None else self.scale_type
 
     @property
@@ -168,12 +168,12 @@ class Criterion(Value):
 
     @property
     def na_index(self) -> int | None:
-        """The place of the option that abstains."""
+        """Return the index of the option for abstaining."""
         return next((place for place, option in enumerate(self.choices) if option.na), None)
 
     @property
     def na_option_index(self) -> int | None:
-        """The index of the option that abstains; another name of `na_index`."""
+        """Return the index of the option for abstaining; an alias of `na_index`."""
         return self.na_index
 
     @property
@@ -184,7 +184,7 @@ class Criterion(Value):
         return tuple(option.value for option in self.options if not option.na)
 
     def find_option_by_label(self, label: str) -> int:
-        """The place of the option with this label, in any case; equal numbers are one label.
+        """Return the index of the option with this label, ignoring case; equal numbers are the same label.
 
         A ValueError names the labels there are.
 
@@ -199,10 +199,10 @@ class Criterion(Value):
                 if key(option.label) == label_key:
                     return place
         labels = ", ".join(f'"{option.label}"' for option in self.choices)
-        raise ValueError(f'"{label}" is none of the labels {labels}' if labels else "the criterion has no options")
+        raise ValueError(f'"{label}" is not one of the labels {labels}' if labels else "the criterion has no options")
 
     def worst_option_among(self, candidate_indices: Iterable[int]) -> int:
-        """The place of the option that costs the most: the lowest value, or the highest of a fault; then the first."""
+        """Return the index of the worst option: the lowest value, or for a fault the highest; the first of equals."""
         sign = -1.0 if self.weight < 0 else 1.0
         indices = tuple(candidate_indices)
         if not indices:
@@ -242,14 +242,14 @@ class Criterion(Value):
 
 
 def check_strategy(name: str, kind: CriterionKind) -> None:
-    """Raise a ValueError unless votes on this kind of criterion can be aggregated in this way."""
+    """Raise a ValueError unless this strategy exists for this kind of criterion."""
     strategies = STRATEGIES[kind]
     if name not in strategies:
-        raise ValueError(f'no aggregation of {kind} votes is called "{name}"; there is {", ".join(strategies)}')
+        raise ValueError(f'unknown aggregation "{name}" for {kind} votes; known: {", ".join(strategies)}')
 
 
 def same(a: float, b: float) -> bool:
-    """Whether two sums are equal but for the last digits: 0.1 + 0.2 and 0.3 are.
+    """Return whether two sums are equal up to rounding: 0.1 + 0.2 equals 0.3.
 
     >>> same(0.1 + 0.2, 0.3), same(0.3, 0.31)
     (True, False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from assay.errors import Problem, SpecError
 from assay.judging.aggregation import all_errors, cast_index, decide
 from assay.judging.criteria import Criterion, CriterionVerdict
-from assay.judging.panel_config import Judge
+from assay.judging.judge import Judge
 from assay.judging.rubric import Rubric
 from assay.judging.verdicts import Vote, is_abstention
 from assay.spec.nearest import listing, nearest
@@ -31,12 +31,12 @@ class Escalation:
         check_thresholds(self.threshold, self.per_criterion)
 
     def wants(self, name: str, confidence: float | None) -> bool:
-        """Whether a criterion on which the first judges have this confidence goes to the panel."""
+        """Return whether a criterion with this confidence goes to the panel."""
         return is_doubtful(confidence, self.per_criterion.get(name, self.threshold))
 
 
 def is_doubtful(confidence: float | None, threshold: float) -> bool:
-    """Whether a verdict is escalated at a threshold; one without a confidence always is.
+    """Return whether a verdict is escalated at a threshold; a verdict without a confidence always is.
 
     >>> is_doubtful(0.8, 0.8), is_doubtful(0.79, 0.8), is_doubtful(None, 0.0)
     (False, True, True)
@@ -62,7 +62,7 @@ def check_names(per_criterion: Iterable[str], rubrics: Iterable[Rubric]) -> None
 
 
 def confidence_of(criterion: Criterion, votes: Sequence[Vote], strategy: str | None = None) -> float | None:
-    """How sure judges are of their verdict on a criterion: the mean, over their votes, of the support for it.
+    """Return the judges' confidence in their verdict on a criterion: the mean, over their votes, of the support for it.
 
     A vote for the verdict supports it by its own probability, or by 1 where the model returned none; any other vote
     supports it by 0. So one vote with logprobs has the probability of the chosen option, and repeats without logprobs
@@ -108,7 +108,7 @@ def first_votes(votes: Sequence[Vote]) -> list[Vote]:
 
 
 def escalation_notes(criteria: Iterable[tuple[Criterion, Sequence[Vote]]]) -> list[str]:
-    """A sentence about first judges that were escalated because nobody could say how sure they are."""
+    """Return a note for each first judge whose verdicts were all escalated because its confidence is unknown."""
     silent: list[str] = []
     for criterion, votes in criteria:
         first = [vote for vote in votes if vote.superseded and cast_index(criterion, vote) is not None]

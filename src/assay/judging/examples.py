@@ -1,4 +1,4 @@
-"""Submissions that people judged, shown to a judge as examples: balanced, interleaved, and never the item itself."""
+"""Few-shot examples for judges: human-labelled submissions, balanced and interleaved, never the item itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BETWEEN = "\x1f"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """What a person said of a submission by one criterion: MET, UNMET, CANNOT_ASSESS, or the label of an option."""
+    """A human verdict on a submission by one criterion: MET, UNMET, CANNOT_ASSESS, or the label of an option."""
 
     requirement: str
     text: str
@@ -48,7 +48,10 @@ class FewShot:
             pool.sort(key=lambda example: self._drawn(example.requirement.strip(), example.text, example.label))
 
     def shown_with(self, criterion: Criterion, text: str, prompt: str | None = None) -> tuple[Judged, ...]:
-        """The examples for one criterion of one submission, which is never among them; a prompt is shown if another."""
+        """Return the examples for one criterion and submission, never the submission itself;
+
+        a differing prompt is included.
+        """
         pool = self._by_requirement.get(criterion.requirement.strip(), [])
         judged = [
             Judged(
@@ -96,7 +99,7 @@ class FewShot:
 
 
 def _value(criterion: Criterion, label: str) -> CriterionVerdict | int | None:
-    """What a person said in the words of the criterion; None when it has no such words."""
+    """Return the human verdict as the criterion words it; None if it has no such option."""
     try:
         verdict = verdict_in_words(criterion, label)
     except ValueError:

@@ -14,7 +14,7 @@ _MOST_LITERAL = 64 * 1024
 _MOST_WORK = 2_000_000
 """Characters looked at in vain before the search ends: hostile text must not stall a run."""
 _A_FAILURE = 1_000
-"""What one vain look costs beside its characters: the decoder counts the lines of the text before it."""
+"""The cost of one failed parse in addition to its characters: the decoder counts the lines of the preceding text."""
 STARTS = re.compile(r"\{\s*[\"']")
 _BRACE = re.compile(r"[{}]")
 
@@ -22,11 +22,11 @@ Object = Mapping[str, Any]
 
 
 class Unreadable(Exception):
-    """A reply gives no verdict; the message names the problem, for the judge and for people."""
+    """A reply without a usable verdict; the message names the problem, for the judge and for people."""
 
 
 def objects_in(text: str) -> list[Object]:
-    """Every complete object that is not part of another one, in the order of the text.
+    """Return every complete top-level JSON object in the text, in order.
 
     Strict JSON comes first; single quotes and trailing commas are read as Python literals. Nothing is evaluated.
 
@@ -54,7 +54,7 @@ def objects_in(text: str) -> list[Object]:
 
 
 def _unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names are its own: one that says two things under one name says nothing."""
+    """Build an object with unique names; an object that has two values for one name is rejected."""
     values: dict[str, Any] = {}
     for name, value in pairs:
         if name in values and values[name] != value:
@@ -68,7 +68,7 @@ _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_unique_fields)
 
 
 def _json_at(text: str, at: int) -> tuple[Object | None, int]:
-    """The object that begins here and its end; None and where to look on, past what was already part of it."""
+    """Parse the object that begins here and return its end; None and the position to continue from if there is none."""
     try:
         decoded, end = _DECODER.raw_decode(text, at)
     except json.JSONDecodeError as error:
@@ -79,7 +79,7 @@ def _json_at(text: str, at: int) -> tuple[Object | None, int]:
 
 
 def _closing(text: str, at: int) -> int | None:
-    """The end of the braces that open here, as far as a literal may go."""
+    """Return the position after the matching closing brace, at most the longest allowed literal away."""
     depth = 0
     for brace in _BRACE.finditer(text, at, at + _MOST_LITERAL):
         depth += 1 if brace.group() == "{" else -1

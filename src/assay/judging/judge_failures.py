@@ -1,4 +1,4 @@
-"""How many votes of each judge are missing, and sentences about judges whose calls failed."""
+"""Missing votes per judge, and messages about judges whose calls failed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST_SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class VoteCount:
-    """How many votes of a judge are missing, of how many, why the last one is, and how many of each kind."""
+    """The number of missing votes of a judge, out of how many, the last cause, and the count per cause."""
 
     missing: int = 0
     asked: int = 0

@@ -1,4 +1,4 @@
-"""What a submission loses for its length, and the two parts of one that thinks aloud."""
+"""The length penalty of a submission, and the thinking and output parts of one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.models.callable_identity import callable_identity
 CountFn = Callable[[str], int]
 """Counts how long a text is."""
 PenaltyType = Literal["ALL", "OUTPUT_ONLY", "THINKING_ONLY"]
-"""Which part of a submission is counted."""
+"""The part of a submission whose length counts."""
 _THINKING = re.compile(r"<thinking>(.*?)</thinking>", re.DOTALL | re.IGNORECASE)
 _OUTPUT = re.compile(r"<output>(.*?)</output>", re.DOTALL | re.IGNORECASE)
 
@@ -33,7 +33,7 @@ ToGradeInput = str | ThinkingOutputDict
 
 
 class LengthPenalty(BaseModel):
-    """Nothing up to `free_budget`, `penalty_at_cap` from `max_cap` on, and a curve between them.
+    """No penalty up to `free_budget`, `penalty_at_cap` from `max_cap` on, and a curve in between.
 
     The length is a number of words, or what `count_fn` returns; `penalty_type` says which part of a submission that
     thinks aloud is counted.
@@ -73,7 +73,7 @@ class LengthPenalty(BaseModel):
         return stored
 
     def of(self, words: int) -> float:
-        """What a text of so many words loses."""
+        """Return the penalty for this number of words."""
         if words <= self.free_budget:
             return 0.0
         if words >= self.max_cap:
@@ -82,7 +82,7 @@ class LengthPenalty(BaseModel):
         return float(self.penalty_at_cap * part**self.exponent)
 
     def length(self, submission: ToGradeInput) -> int:
-        """How long a submission is, in the part that counts."""
+        """Return the length of a submission, in the part that counts."""
         count = self.count_fn or words_in
         parts = normalize_to_grade_input(submission)
         if self.penalty_type != "ALL":
@@ -91,7 +91,7 @@ class LengthPenalty(BaseModel):
 
 
 def words_in(text: str) -> int:
-    """How many words a text has: what stands between white space.
+    """Count the words of a text: the parts between white space.
 
     >>> words_in("It is  Paris.\\n")
     3
@@ -100,12 +100,12 @@ def words_in(text: str) -> int:
 
 
 def word_count(text: str) -> int:
-    """How many words a text has; AutoRubric's name of `words_in`."""
+    """Count the words of a text; AutoRubric's name of `words_in`."""
     return words_in(text)
 
 
 def compute_length_penalty(text: str | ThinkingOutputDict, config: LengthPenalty) -> float:
-    """What a submission loses for its length.
+    """Compute the length penalty of a submission.
 
     >>> compute_length_penalty("one two three four", LengthPenalty(free_budget=2, max_cap=6, exponent=1.0))
     0.25

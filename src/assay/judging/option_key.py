@@ -1,4 +1,4 @@
-"""Which labels are one option."""
+"""The rule for which labels are the same option."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LONGEST = 400
 
 
 def option_key(label: str) -> str:
-    """A key that labels of one option share: they match without case, or are equal numbers.
+    """Return a key that is equal for labels of the same option: labels that match without case or as equal numbers.
 
     >>> option_key(" Yes") == option_key("YES"), option_key("1") == option_key("1.0"), option_key("1a")
     (True, True, '1a')

@@ -1,4 +1,4 @@
-"""What a panel's report is worth to a run: a score with a number per criterion, or a failure with its cause."""
+"""Convert a panel's report to a stored result: a score with a value per criterion, or a failure with its cause."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from assay.judging.escalation import deciding
+from assay.judging.judge import Judge
 from assay.judging.panel import report_of
-from assay.judging.panel_config import Judge, PanelConfig
+from assay.judging.panel_config import PanelConfig
 from assay.judging.reports import EnsembleEvaluationReport
 from assay.judging.rubric import Rubric
 from assay.judging.total import Scoring, total, value_of
@@ -23,7 +24,7 @@ _KINDS: Mapping[str, FailureKind] = {"infrastructure": "http", "parse": "parse",
 
 
 def value_names(rubric: Rubric) -> tuple[str, ...]:
-    """The name under which each criterion's number stands beside the totals."""
+    """Return the field name of each criterion's value."""
     return tuple(f"{name}_criterion" if name in TOTALS else name for name in rubric.names)
 
 
@@ -136,7 +137,7 @@ def _escalated(report: EnsembleEvaluationReport, rubric: Rubric) -> dict[str, An
 
 
 def _details(report: EnsembleEvaluationReport) -> dict[str, Any]:
-    """What else a reader may want to know of a score."""
+    """Return the remaining details of a report as metadata."""
     return {
         "judge_scores": dict(report.judge_scores),
         "mean_agreement": report.mean_agreement,
@@ -151,7 +152,7 @@ def _details(report: EnsembleEvaluationReport) -> dict[str, Any]:
 def beside_truth(
     score: Score, rubric: Rubric, verdicts: Sequence[Verdict], scoring: Scoring, *, words: int | None = None
 ) -> Score:
-    """The score with what a person said of the submission: `truth_score` by the same rules, one label per criterion."""
+    """Add the human verdicts to a score: `truth_score` by the same rules, and one label per criterion."""
     truth = total(rubric.criteria, verdicts, scoring, words=words).score
     labels: dict[str, Any] = {
         f"{name}_truth": verdict.selected_label if isinstance(verdict, MultiChoiceVerdict) else verdict.value
@@ -172,6 +173,6 @@ def report_from(
     *,
     words: int | None = None,
 ) -> EnsembleEvaluationReport:
-    """The report again from what was kept of it: the votes, counted by the rules of now."""
+    """Rebuild a report from its stored votes with the current aggregation rules."""
     votes = [[vote_from(record) for record in metadata["votes"][name]] for name in value_names(rubric)]
     return report_of(rubric, votes, judges, config, words=words)

@@ -1,4 +1,4 @@
-"""A panel of judges at work: every judge is asked about every criterion, and the votes become a report."""
+"""Run a panel of judges: every judge is asked about every criterion, and the votes become a report."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from assay.judging.aggregation import (
 )
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.escalation import confidence_of, deciding, escalation_notes, first_votes
+from assay.judging.judge import Judge
 from assay.judging.judge_failures import count_votes, failure_notes
 from assay.judging.length import ToGradeInput
-from assay.judging.panel_config import Judge, PanelConfig
+from assay.judging.panel_config import PanelConfig
 from assay.judging.question import Submission
 from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationReport, mean_of, scored
 from assay.judging.rubric import Rubric
@@ -31,7 +32,7 @@ from assay.types import Ask, Reply, Request, Usage
 
 
 class Tally:
-    """A way to ask that adds up what is billed: a reply that could not be read counts, one from memory does not."""
+    """Wraps a model call and adds up billed usage: unreadable replies count, cached ones do not."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -52,7 +53,7 @@ class Tally:
 async def grade(
     ask: Ask, rubric: Rubric, submission: Submission, judges: Sequence[Judge], config: PanelConfig
 ) -> EnsembleEvaluationReport:
-    """Ask every judge about every criterion, all at the same time, and report what the panel says.
+    """Ask every judge about every criterion concurrently, and report the verdict of the panel.
 
     With an escalation the judges whose verdict is doubtful are followed by the stronger ones: only about the criteria
     in doubt, and once each. A judge that refuses all calls leaves the panel to the others; ModelRejected when nobody is
@@ -84,7 +85,7 @@ async def _votes_on(
     submission: Submission,
     config: PanelConfig,
 ) -> dict[int, list[Vote]]:
-    """The votes of all judges on some criteria of a rubric, by the number of the criterion."""
+    """Return the votes of all judges on some criteria of a rubric, by criterion index."""
     numbered = [
         (number, call)
         for number in numbers
@@ -132,7 +133,7 @@ async def _votes_or_rejected(
 
 
 def _by_request(calls: Sequence[tuple[int, JudgeCall]], *, together: bool) -> list[list[tuple[int, JudgeCall]]]:
-    """The calls, each with the number of its criterion, in the groups that one request asks about."""
+    """Group the calls, each with its criterion index, by the request that asks them."""
     if not together:
         return [[call] for call in calls]
     groups: dict[tuple[bool, int, str], list[tuple[int, JudgeCall]]] = {}
@@ -149,7 +150,7 @@ def report_of(
     *,
     words: int | None = None,
 ) -> EnsembleEvaluationReport:
-    """What the panel says, from the votes on each criterion in order; nobody is asked."""
+    """Build the panel's report from the votes on each criterion, in order, without asking anyone."""
     reports = [
         criterion_report(config.seen(criterion), cast_votes, config)
         for criterion, cast_votes in zip(rubric.criteria, votes, strict=True)
@@ -179,7 +180,7 @@ def report_of(
 
 
 def criterion_report(criterion: Criterion, votes: Sequence[Vote], config: PanelConfig) -> EnsembleCriterionReport:
-    """What the panel says of one criterion; superseded votes are kept and do not count."""
+    """Build the report on one criterion; superseded votes are kept but do not count."""
     every, votes = votes, deciding(votes)
     strategy = config.strategy(criterion)
     decision = decide(criterion, votes, strategy, min_votes=config.min_votes)
@@ -213,7 +214,7 @@ def criterion_report(criterion: Criterion, votes: Sequence[Vote], config: PanelC
 
 
 def _snapped(report: EnsembleCriterionReport) -> bool:
-    """Does the panel's number lie between the options?"""
+    """Return whether the panel's value lies between the options."""
     verdict = report.final_multi_choice_verdict
     return verdict is not None and not is_abstention(verdict) and verdict.aggregated_value != verdict.value
 
@@ -221,7 +222,7 @@ def _snapped(report: EnsembleCriterionReport) -> bool:
 def _judge_scores(
     criteria: Sequence[Criterion], votes: Sequence[Sequence[Vote]], judges: Sequence[Judge], config: PanelConfig
 ) -> dict[str, float | None]:
-    """What the score would be with each judge alone."""
+    """Return the score that each judge alone would have given."""
     scores: dict[str, float | None] = {}
     for judge in judges:
         judge_votes = [[vote for vote in criterion_votes if vote.judge_id == judge.id] for criterion_votes in votes]
@@ -234,7 +235,7 @@ def _judge_scores(
 
 
 def _notes(reports: Sequence[EnsembleCriterionReport], votes: Sequence[Sequence[Vote]], coverage: float) -> list[str]:
-    """What a careful reader should know about this report."""
+    """Return the warnings that belong to this report."""
     notes: list[str] = []
     if coverage < LOW_COVERAGE:
         notes.append(f"only {coverage:.0%} of the rubric's weights could be assessed")

@@ -1,45 +1,28 @@
-"""Who sits on a panel and how it works, checked before anybody is asked."""
+"""The settings of a panel, validated before any judge is asked."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from assay.judging.aggregation import BY_WEIGHT, LENIENT_ON_FAULTS
 from assay.judging.criteria import Criterion, CriterionKind, check_strategy
+from assay.judging.escalation import Escalation
 from assay.judging.examples import FewShot
+from assay.judging.judge import Judge
 from assay.judging.question import Wishes
 from assay.judging.rubric import Rubric
 from assay.judging.shuffle import Shuffle
 from assay.judging.total import Scoring
-from assay.types import Sampling
-
-if TYPE_CHECKING:
-    from assay.judging.escalation import Escalation
 
 LLMCalls = Literal["per_criterion", "per_item"]
-"""Whether a judge is asked about every criterion by itself, or about all of a submission at once."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judge:
-    """One judge of a panel: who it is, which model answers for it, and how much its vote weighs.
-
-    `replica` counts the judges before it that are the same model asked in the same way: where a model answers at
-    random, each of them is asked, and none repeats the other.
-    """
-
-    id: str
-    model: str
-    weight: float = 1.0
-    sampling: Sampling = field(default_factory=Sampling)
-    replica: int = 0
+"""One call per criterion, or one call per submission about all criteria."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelConfig:
-    """How a panel works. `seed` None shows the options in the order of the rubric.
+    """The settings of a panel. `seed` None keeps the options in the order of the rubric.
 
     Every judge is asked `repeats` times about a criterion, with the options in another order each time. With an
     `escalation` the doubtful verdicts of these judges are decided by other ones, which are asked once.
@@ -66,14 +49,14 @@ class PanelConfig:
         check_strategy(self.ordinal_aggregation, "ordinal")
         check_strategy(self.nominal_aggregation, "nominal")
         if self.shuffle not in get_args(Shuffle):
-            raise ValueError(f'no shuffle is called "{self.shuffle}"; there is {", ".join(get_args(Shuffle))}')
+            raise ValueError(f'unknown shuffle "{self.shuffle}"; known: {", ".join(get_args(Shuffle))}')
         if self.llm_calls not in get_args(LLMCalls):
             raise ValueError(f'llm_calls is "per_criterion" or "per_item", not "{self.llm_calls}"')
         if self.repeats < 1:
             raise ValueError(f"repeats must be at least 1, not {self.repeats}")
 
     def strategy(self, criterion: Criterion) -> str:
-        """How votes on a criterion are aggregated: its own way, else the panel's for its kind."""
+        """Return the aggregation for a criterion: its own, else the panel's default for its kind."""
         defaults: dict[CriterionKind, str] = {
             "binary": self.aggregation,
             "ordinal": self.ordinal_aggregation,
@@ -87,13 +70,13 @@ class PanelConfig:
 
 
 def with_replicas(judges: Sequence[Judge]) -> tuple[Judge, ...]:
-    """The judges with those told apart that are one model asked in one way."""
+    """Number the judges that share a model and settings, so that they are asked separately."""
     ways = [(judge.model, judge.sampling) for judge in judges]
     return tuple(replace(judge, replica=ways[:place].count(ways[place])) for place, judge in enumerate(judges))
 
 
 def check_panel(judges: Sequence[Judge]) -> None:
-    """Raise a ValueError unless there is a judge, every judge has a name of its own, and all weights count."""
+    """Raise a ValueError unless there is a judge, all ids are unique and all weights are positive."""
     if not judges:
         raise ValueError("a panel needs at least one judge")
     ids = [judge.id for judge in judges]

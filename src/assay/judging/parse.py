@@ -1,4 +1,4 @@
-"""What a judge's reply says: the value it was asked for, in an object or by itself."""
+"""Parse a judge's reply: the requested value, in a JSON object or bare."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _REASONS = ("reasoning", "explanation")
 
 
 class Answers(Protocol[Given]):
-    """What a judge may answer, and how it is recognised."""
+    """The answers that a judge may give, and how to recognise them."""
 
     def read(self, value: Any) -> Given:
-        """The answer that a value stands for; raises Unreadable when it stands for none."""
+        """Return the answer that a value represents; raise Unreadable if there is none."""
         ...
 
     def named_in(self, text: str) -> frozenset[Given]:
@@ -30,7 +30,7 @@ class Answers(Protocol[Given]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedReply(Generic[Value]):
-    """A reply that could be read: the value, how the judge wrote it, and what it said beside it."""
+    """A parsed reply: the value, the judge's spelling of it, and the accompanying explanation."""
 
     value: Value
     written: str
@@ -62,7 +62,7 @@ def spoken(text: str) -> str:
 
 
 def read_object(reply_object: Object, field: str, answers: Answers[Value]) -> ParsedReply[Value]:
-    """The value of `field` in an object, with what stands beside it; raises Unreadable."""
+    """Read `field` of an object with its accompanying fields; raise Unreadable if that fails."""
     value = field_of(reply_object, field)
     if value is None:
         raise Unreadable(f'the field "{field}" is null')
@@ -111,7 +111,7 @@ def _name(reply_object: Object, field: str) -> str | None:
 
 
 def field_of(reply_object: Object, field: str) -> Any:
-    """What an object holds under a name, in any case; None when there is nothing."""
+    """Return a field of an object, ignoring the case of its name; None if it is missing."""
     name = _name(reply_object, field)
     return None if name is None else reply_object[name]
 

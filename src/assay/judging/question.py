@@ -22,7 +22,7 @@ from assay.types import Item, Request, Sampling
 STATUS = "criterion_status"
 CHOICE = "selected_option"
 _MARK = 32
-"""Hexadecimal digits of a digest in a marker line: no text can be made to hold its own."""
+"""The number of hexadecimal digits of the digest in a marker line: a text cannot contain its own digest."""
 _LETTERED = re.compile(
     r"(?:option\s+)?(?P<letter>[A-Z]{1,2})(?:\s*[).:\]-]+\s*(?P<label>.*))?", re.IGNORECASE | re.DOTALL
 )
@@ -31,7 +31,7 @@ _ALONE = re.compile(r"(?<!\w)[B-HJ-Z](?!\w)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """What is judged, what it answers, and what a good one looks like; `row` is its place in its dataset.
+    """The text to judge, the prompt that it answers, and a reference; `row` is its position in the dataset.
 
     `thinking` is what the author thought aloud: it counts for the length, and no judge sees it.
     """
@@ -61,7 +61,7 @@ class Statuses:
 
 
 class Lettered:
-    """One of the shown options: its letter, then its exact label, then its label in any case, then its number.
+    """One of the shown options: recognised by letter, exact label, label in any case, or number.
 
     `order[place]` is the option that was shown at a place; what is read is the option's own index.
     """
@@ -93,7 +93,7 @@ class Lettered:
             return self._otherwise(text, undecorated, problem)
 
     def _otherwise(self, text: str, undecorated: str, problem: Unreadable) -> int:
-        """A letter with its label behind it, or a number from 1 where no label is one."""
+        """Recognise a letter followed by its label, or a number from 1 if no label is a number."""
         match = _LETTERED.fullmatch(undecorated)
         place = self._letters.get(match["letter"].upper()) if match else None
         if (
@@ -117,7 +117,7 @@ class Lettered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """What somebody changes about a question: other instructions, and further fields of the reply, as JSON schemas."""
+    """The user's changes to a question: other instructions, and additional reply fields as JSON schemas."""
 
     instructions: str | None = None
     further_fields: tuple[tuple[str, str], ...] = ()
@@ -152,16 +152,16 @@ class Question:
         return Request(messages=messages, sampling=sampling, schema=self.schema(), purpose="judge")
 
     def read(self, text: str) -> ParsedReply[Any]:
-        """What a reply says; raises Unreadable."""
+        """Parse a reply; raise Unreadable if it has no verdict."""
         return read_reply(text, self.field, self.answers())
 
     @property
     def field(self) -> str:
-        """Where the reply holds the verdict."""
+        """Return the reply field that holds the verdict."""
         return STATUS if self.order is None else CHOICE
 
     def answers(self) -> Answers[Any]:
-        """What the judge may answer."""
+        """Return the answers that the judge may give."""
         if self.order is None:
             return _statuses()
         return _lettered(tuple(option.label for option in self.criterion.choices), self.order)
@@ -179,7 +179,7 @@ class Question:
         return wording("rubric_examples", examples="\n\n".join(examples))
 
     def _answer(self, example: Judged) -> str:
-        """What people said, as the judge would have to say it."""
+        """Return a human verdict in the form in which the judge would answer."""
         if isinstance(example.value, CriterionVerdict):
             return example.value.value
         assert self.order is not None
@@ -216,7 +216,7 @@ class Question:
 
 
 def letter(place: int) -> str:
-    """The letter of the option at a place: A to Z, then AA, AB and so on.
+    """Return the letter of the option at a position: A to Z, then AA, AB and so on.
 
     >>> letter(0), letter(25), letter(26)
     ('A', 'Z', 'AA')
@@ -231,7 +231,7 @@ def letter(place: int) -> str:
 
 @lru_cache(maxsize=1)
 def _statuses() -> Statuses:
-    """The statuses of every question, made once: making them takes as long as reading a reply."""
+    """The statuses of every question, built once: building them takes as long as parsing a reply."""
     return Statuses()
 
 
@@ -259,13 +259,13 @@ def _answer_schema(
 
 @lru_cache(maxsize=64)
 def told(name: str, guidelines: str | None, instructions: str | None = None) -> str:
-    """What the system message says: how to judge, and the guidelines of the rubric."""
+    """Build the system message: the instructions, and the guidelines of the rubric."""
     text = wording(name) if instructions is None else instructions
     return text if guidelines is None else f"{text}\n\nGuidelines for all criteria:\n{guidelines.strip()}"
 
 
 def material(submission: Submission) -> str:
-    """What is judged, with what it answers and what it may be compared with, each between markers."""
+    """Build the material of a question: submission, prompt and reference, each between markers."""
     parts = [("PROMPT", submission.prompt), ("REFERENCE", submission.reference), ("SUBMISSION", submission.text)]
     titles = {
         "PROMPT": "What the submission answers:",
@@ -284,6 +284,6 @@ def _example(number: int, example: Judged, answer: str) -> str:
 
 
 def fenced(name: str, text: str) -> str:
-    """A text between marker lines that hold its digest, so that nothing in it can close them."""
+    """Put a text between marker lines that contain its digest, so that the text cannot close them."""
     mark = f"{name} {digest(text)[:_MARK]}"
     return f"=====BEGIN {mark}=====\n{text}\n=====END {mark}====="

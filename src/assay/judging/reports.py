@@ -1,4 +1,4 @@
-"""What comes of judging a submission: one report per criterion, and the score with all that led to it."""
+"""The result of judging a submission: one report per criterion, and the score with its derivation."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TokenUsage:
 
 
 class CriterionReport(Criterion):
-    """What one judge says of one criterion: the criterion itself, with the verdict on it."""
+    """One judge's report on one criterion: the criterion with its verdict."""
 
     verdict: CriterionVerdict | None = Field(default=None, strict=False)
     multi_choice_verdict: AggregatedMultiChoiceVerdict | MultiChoiceVerdict | None = None
@@ -58,22 +58,22 @@ class CriterionReport(Criterion):
 
     @property
     def is_error(self) -> bool:
-        """Whether the judge could not be asked or read."""
+        """Return whether the judge could not be asked or its reply not be read."""
         return self.error is not None
 
     @property
     def is_na(self) -> bool:
-        """Whether the judge abstained."""
+        """Return whether the judge abstained."""
         return is_na(self.verdict, self.multi_choice_verdict)
 
     @property
     def score_value(self) -> float:
-        """The number that the verdict stands for; 0 for an abstention."""
+        """Return the value of the verdict; 0 for an abstention."""
         return score_value(self.verdict, self.multi_choice_verdict)
 
 
 class EnsembleCriterionReport(Value):
-    """What a panel says of one criterion.
+    """The panel's report on one criterion.
 
     `votes` are those of all judges, `multi_choice_votes` those on a criterion with options. `shuffle_order` is the
     order of the options when all judges saw the same one; every vote has its own. `pairwise_agreement` is the share of
@@ -111,22 +111,22 @@ class EnsembleCriterionReport(Value):
 
     @property
     def reason(self) -> str:
-        """Why, in the judges' words."""
+        """Return the reason for the verdict, in the judges' words."""
         return self.final_reason or ""
 
     @property
     def is_error(self) -> bool:
-        """Whether no judge could be asked or read."""
+        """Return whether every judge failed."""
         return self.error is not None
 
     @property
     def is_na(self) -> bool:
-        """Whether the panel abstained."""
+        """Return whether the panel abstained."""
         return is_na(self.final_verdict, self.final_multi_choice_verdict)
 
     @property
     def score_value(self) -> float:
-        """The number that the verdict stands for; 0 for an abstention."""
+        """Return the value of the verdict; 0 for an abstention."""
         return score_value(self.final_verdict, self.final_multi_choice_verdict)
 
     @property
@@ -138,12 +138,12 @@ class EnsembleCriterionReport(Value):
 
 
 def is_na(verdict: CriterionVerdict | None, choice: MultiChoiceVerdict | None) -> bool:
-    """Whether a verdict, with options or without, says nothing about the submission."""
+    """Return whether a verdict, with options or without, is an abstention."""
     return verdict is CriterionVerdict.CANNOT_ASSESS or (choice is not None and is_abstention(choice))
 
 
 def score_value(verdict: CriterionVerdict | None, choice: MultiChoiceVerdict | None) -> float:
-    """The number that a verdict stands for; 0 where there is none."""
+    """Return the value of a verdict; 0 for an abstention."""
     if choice is not None:
         return 0.0 if is_abstention(choice) else choice.value
     return 1.0 if verdict is CriterionVerdict.MET else 0.0
@@ -175,7 +175,7 @@ class EvaluationReport(Value):
 
 
 class EnsembleEvaluationReport(EvaluationReport):
-    """The score that a panel gives, and what each judge alone would have given."""
+    """The score of a panel, and the score that each judge alone would have given."""
 
     report: list[EnsembleCriterionReport] | None = None  # type: ignore[assignment]  # AutoRubric's own two types
     judge_scores: dict[str, float | None] = Field(default_factory=dict)
@@ -216,7 +216,7 @@ def aggregate_evaluation_usage(
 
 
 def mean_of(numbers: Sequence[float | None]) -> float | None:
-    """The mean of the numbers that are there; None when there are none.
+    """Return the mean of the values that exist; None if there are none.
 
     >>> mean_of([1.0, None, 0.5]), mean_of([None])
     (0.75, None)

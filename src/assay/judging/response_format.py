@@ -1,4 +1,4 @@
-"""What a judge is to fill in: the instruction, the schema for structured output, and the reading of the reply."""
+"""The reply format of a judge: the instruction, the schema for structured output, and the parser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form(Generic[Value]):
-    """One way to ask for a verdict; `field` is where the reply holds it."""
+    """One reply format; `field` holds the verdict."""
 
     field: str
     instruction: str
@@ -26,7 +26,7 @@ class Form(Generic[Value]):
     answers: Answers[Value]
 
     def read(self, text: str) -> ParsedReply[Value]:
-        """What a reply says; raises Unreadable."""
+        """Parse a reply; raise Unreadable if it has no verdict."""
         return read_reply(text, self.field, self.answers)
 
     def messages(self, system: str | None, user: str, *, explained: bool) -> tuple[Item, ...]:
@@ -38,7 +38,7 @@ class Form(Generic[Value]):
         return (*first, {"type": "message", "role": "user", "content": user})
 
     def explained_in(self, *prompts: str | None) -> bool:
-        """Whether prompts, before any sample is filled in, show the field by its name in quotes."""
+        """Return whether a prompt, before sample values are filled in, mentions the field in quotes."""
         return any(prompt and re.search(rf"[\"'`]{re.escape(self.field)}[\"'`]", prompt) for prompt in prompts)
 
 
@@ -68,7 +68,7 @@ def label_form() -> Form[str]:
 
 @lru_cache
 def score_form(low: float, high: float) -> Form[float]:
-    """A number in a range."""
+    """Build the format for a number in a range."""
     field = "score"
     # bounds stay out of the schema: several providers refuse schemas that have them
     value = {"type": "number", "description": f"from {low:g} to {high:g}"}

@@ -36,12 +36,12 @@ class RubricGrader(Protocol):
         *,
         row: int = 0,
     ) -> EnsembleEvaluationReport:
-        """Report what the panel says of the submission."""
+        """Grade the submission and return the panel's report."""
         ...
 
 
 class CriteriaGrader(Protocol):
-    """A grader that somebody wrote for a list of criteria."""
+    """A user-written grader for a list of criteria."""
 
     async def grade(
         self,
@@ -52,7 +52,7 @@ class CriteriaGrader(Protocol):
         *,
         guidelines: str | None = None,
     ) -> Any:
-        """Report on the submission, in whatever form the grader gives its reports."""
+        """Grade the submission and return a report of the grader's own type."""
         ...
 
 
@@ -101,7 +101,7 @@ class Rubric:
 
     @classmethod
     def from_text(cls, text: str, name: str = "rubric") -> Rubric:
-        """A rubric from YAML or JSON text; `name` stands for the file in error messages."""
+        """Read a rubric from YAML or JSON text; `name` stands for the file in error messages."""
         return rubric_in(document_of(Source(Path(name), name, text), Path(), strict=False))
 
     @classmethod
@@ -116,7 +116,7 @@ class Rubric:
 
     @classmethod
     def from_file(cls, source: str | Path | IO[str] | IO[bytes]) -> Rubric:
-        """A rubric from a YAML or JSON file, by its path or open; a SpecError gives the place of every problem."""
+        """Read a rubric from a YAML or JSON file, given by path or open; a SpecError locates every problem."""
         if isinstance(source, str | Path):
             return rubric_in(read_document(Path(source), strict=False))
         content = source.read()
@@ -130,7 +130,7 @@ class Rubric:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """A name for every criterion: its own, else its number; a name that comes again is numbered."""
+        """Return a unique name for every criterion: its own or its number; repeated names are numbered."""
         names: list[str] = []
         for number, criterion in enumerate(self.criteria, start=1):
             name = criterion.name or f"criterion_{number}"
@@ -157,7 +157,7 @@ class Rubric:
         cannot_assess_strategy: CannotAssessStrategy = CannotAssessStrategy.SKIP,
         partial_credit: float = 0.5,
     ) -> float | None:
-        """The score of a submission from one verdict per criterion; `score_details` says how it came about."""
+        """Compute the score of a submission from one verdict per criterion; `score_details` explains it."""
         rule: Any = CannotAssessStrategy(cannot_assess_strategy).value
         return self.score_details(verdicts, normalize, rule, partial_credit).score
 
@@ -199,7 +199,7 @@ class Rubric:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """The rubric as a file holds it."""
+        """Return the rubric as file content."""
         criteria = [criterion.model_dump(mode="json", exclude_defaults=True) for criterion in self.criteria]
         starts = {section.start: section for section in self.sections}
         entries: list[dict[str, Any]] = []
@@ -215,7 +215,7 @@ class Rubric:
         return {**({} if self.guidelines is None else {"guidelines": self.guidelines}), "criteria": entries}
 
     def to_yaml(self) -> str:
-        """The rubric as YAML; `from_yaml` gives the same rubric again."""
+        """Return the rubric as YAML; `from_yaml` reads it back unchanged."""
         import yaml
 
         text: str = yaml.safe_dump(self.to_dict(), sort_keys=False, allow_unicode=True, width=120)
@@ -258,7 +258,7 @@ class Rubric:
 
 
 def stored_rubrics(content: Mapping[str, Any]) -> list[Rubric]:
-    """The rubrics that a run stored: one, and those that items have of their own under `others`.
+    """Return the rubrics that a run stored: the main one, and those of single items under `others`.
 
     Imported runs store criteria alone, without sections and guidelines.
     """
@@ -273,7 +273,7 @@ def stored_rubrics(content: Mapping[str, Any]) -> list[Rubric]:
 
 
 def rubric_in(document: Document) -> Rubric:
-    """The rubric that a document holds; a SpecError lists all that is wrong, each at its location."""
+    """Read the rubric in a document; a SpecError lists all problems with their locations."""
     checker = Checker(document)
     checker.problems += document.problems
     rubric = read_rubric(document.data, (), checker)

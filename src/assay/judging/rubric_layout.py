@@ -1,4 +1,4 @@
-"""The layouts in which people write a rubric, read into criteria, sections and guidelines."""
+"""Read the accepted rubric layouts into criteria, sections and guidelines."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _TOP = ("criteria", "sections", "rubric", "guidelines", "name", "description")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elsewhere(Document):
-    """Values that are not a YAML file of their own; `locate` finds the place of one, if it has any."""
+    """Rubric data that does not come from its own YAML file; `locate` returns the location of a value, if known."""
 
     locate: Callable[[Steps], Place | None] = field(repr=False)
 
     def problem(self, message: str, steps: Steps, suggestion: str | None = None, *, key: bool = False) -> Problem:
-        """A problem with the value at `steps`, by its place or, failing that, by the way to it."""
+        """Report a problem with the value at `steps`, by its location or else by its path."""
         place = self.locate(steps)
         if place is None and steps:
             # `criteria[2].weight`: how a program would reach the value
@@ -75,7 +75,7 @@ class LayoutReader:
         if not isinstance(guidelines, str):
             self._checker.report(f"guidelines: expected text, got {described(guidelines)}", (*steps, "guidelines"))
         elif self.guidelines is not None:
-            message = "the guidelines stand beside and inside the rubric; say them once"
+            message = "the guidelines are given both beside and inside the rubric; give them once"
             self._checker.report(message, (*steps, "guidelines"), key=True)
         else:
             self.guidelines = str(guidelines)
@@ -106,7 +106,7 @@ class LayoutReader:
         for place, criterion in enumerate(criteria):
             at = (*steps, "criteria", place)
             if isinstance(criterion, Mapping) and "criteria" in criterion:
-                self._checker.report("a section cannot stand in a section", at)
+                self._checker.report("a section cannot contain another section", at)
             else:
                 self._criterion(criterion, at)
         self.sections.append(Section(name=str(name), start=start, stop=len(self.criteria)))
@@ -131,7 +131,7 @@ class LayoutReader:
 
 
 def nearest_place(data: Any, steps: Steps) -> Place | None:
-    """The place of the value, or of the first text that stands with it and remembers its own."""
+    """Return the location of the value, or of the nearest text with a known location."""
     values = [data]
     for step in steps:
         holder = values[-1]

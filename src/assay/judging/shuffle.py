@@ -1,4 +1,4 @@
-"""The order in which a judge sees the options: by content and place, never by who comes first."""
+"""The order in which a judge sees the options: determined by content and position, never by timing."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Literal
 from assay.judging.criteria import Criterion
 
 Shuffle = Literal["random", "counterbalanced", "direction", "both_orders"]
-"""How the order of options differs between submissions and judges."""
+"""How the order of options varies between submissions and judges."""
 _BETWEEN = "\x1f"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderKey:
-    """What decides the order of options: the submission, by its text and its row, and the judge, by name and rank.
+    """The inputs of the order of options: the submission, by text and row, and the judge, by name and rank.
 
     `repeat` counts how often the judge was asked before.
     """
@@ -44,7 +44,7 @@ def shown_orders(
 
 
 def option_order(criterion: Criterion, *, seed: int, item: str, judge: str, repeat: int = 0) -> tuple[int, ...]:
-    """Which option is shown at each place; the same for the same seed, submission, criterion and judge.
+    """Return the option shown at each position; the same for the same seed, submission, criterion and judge.
 
     >>> from assay.judging.criteria import CriterionOption
     >>> scale = [CriterionOption(label=str(n), value=n / 4) for n in range(5)]
@@ -57,7 +57,7 @@ def option_order(criterion: Criterion, *, seed: int, item: str, judge: str, repe
 
 
 def latin_row(size: int, row: int) -> tuple[int, ...]:
-    """A row of the cyclic Latin square: over `size` rows every option stands once at every place.
+    """Return a row of the cyclic Latin square: over `size` rows every option appears once at every position.
 
     >>> latin_row(3, 0), latin_row(3, 4)
     ((0, 1, 2), (1, 2, 0))
@@ -66,7 +66,7 @@ def latin_row(size: int, row: int) -> tuple[int, ...]:
 
 
 def scale_order(criterion: Criterion, *, seed: int, row: int, judge: str, turns: int = 0) -> tuple[int, ...]:
-    """A scale upward or downward, with what abstains at its end; of two neighbouring rows each way comes once.
+    """Order a scale upward or downward with the abstaining option last; neighbouring rows use both directions.
 
     Which of the two comes first is drawn, so that rows that alternate for other reasons do not follow the scale.
     A judge that is asked again sees it the other way round: each of the `turns` reverses it.

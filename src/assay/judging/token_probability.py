@@ -1,4 +1,4 @@
-"""How probable a judge's answer was to the model that wrote it, from the log-probabilities of its tokens."""
+"""The probability of a judge's answer, from the log-probabilities of its tokens."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def answer_probability(logprobs: Any, answer: str, *, field: str, within: str | 
 
 
 def _position(text: str, answer: str, field: str, within: str | None) -> int | None:
-    """Where the answer starts: after the name of its field, or where the reply is the bare answer."""
+    """Return where the answer starts: after its field name, or at the start of a bare answer."""
     begin = 0
     if within is not None:
         begin = text.rfind(f'"{within}"')

@@ -20,7 +20,7 @@ LOW_COVERAGE = 0.5
 
 
 class CannotAssessStrategy(StrEnum):
-    """What a criterion counts that nobody could judge."""
+    """The treatment of a criterion that no judge could assess."""
 
     SKIP = "skip"
     ZERO = "zero"
@@ -29,7 +29,7 @@ class CannotAssessStrategy(StrEnum):
 
 
 class Section(Value):
-    """A named part of a rubric: its criteria stand from `start` up to `stop`."""
+    """A named part of a rubric: its criteria have the indices from `start` up to `stop`."""
 
     name: str
     start: int
@@ -45,7 +45,7 @@ class SectionScore(Value):
 
 
 class RubricScore(Value):
-    """A score and how it came about; `reason` says why there is none.
+    """A score and its derivation; `reason` explains a missing score.
 
     `score_low` and `score_high` are what it would be with every abstained criterion at its worst and at its best.
     """
@@ -62,7 +62,7 @@ class RubricScore(Value):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scoring:
-    """How verdicts become a score."""
+    """The settings that turn verdicts into a score."""
 
     normalize: bool = True
     cannot_assess: CannotAssess = "skip"
@@ -74,7 +74,7 @@ class Scoring:
     def __post_init__(self) -> None:
         if self.cannot_assess not in get_args(CannotAssess):
             names = ", ".join(get_args(CannotAssess))
-            raise ValueError(f'cannot_assess "{self.cannot_assess}" is not known; there is {names}')
+            raise ValueError(f'unknown cannot_assess "{self.cannot_assess}"; known: {names}')
         if self.score_value not in get_args(ScoreValueRule):
             raise ValueError(f'score_value is "snapped" or "continuous", not "{self.score_value}"')
         for name in ("partial_credit", "min_coverage"):
@@ -82,7 +82,7 @@ class Scoring:
                 raise ValueError(f"{name} must be between 0 and 1, not {getattr(self, name):g}")
 
     def length(self, submission: ToGradeInput) -> int:
-        """How long a submission is, in the units of the length penalty."""
+        """Return the length of a submission, in the units of the length penalty."""
         if self.length_penalty is not None:
             return self.length_penalty.length(submission)
         return words_in(submission if isinstance(submission, str) else submission.get("output", ""))
@@ -108,7 +108,7 @@ class _Mark:
 
 @dataclass(slots=True)
 class _Sums:
-    """What the score is made of: contributions, and the weights of the criteria that are kept."""
+    """The components of the score: contributions, and the weights of the assessed criteria."""
 
     contributions: list[float] = field(default_factory=list)
     positive: list[float] = field(default_factory=list)
@@ -159,7 +159,7 @@ def total(
 
 
 def value_of(criterion: Criterion, verdict: Verdict, rule: ScoreValueRule = "snapped") -> float | None:
-    """The number that a verdict stands for; None for an abstention."""
+    """Return the value of a verdict; None for an abstention."""
     if is_abstention(verdict):
         return None
     if isinstance(verdict, CriterionVerdict):
@@ -177,7 +177,7 @@ def _section(marks: Sequence[_Mark], scoring: Scoring) -> SectionScore:
 
 
 def _score(marks: Sequence[_Mark], scoring: Scoring) -> tuple[float | None, float | None, str | None]:
-    """The score, the raw sum, and why there is no score."""
+    """Return the score, the raw sum, and the reason for a missing score."""
     sums = _Sums()
     for mark in marks:
         if mark.value is not None:
@@ -207,7 +207,7 @@ def _share(number: float) -> float:
 
 
 def _unassessed(criterion: Criterion, scoring: Scoring) -> float:
-    """What a criterion that nobody could judge contributes where it is not left out."""
+    """Return the contribution of an unassessed criterion that is not left out."""
     weight = criterion.weight
     if scoring.cannot_assess == "partial":
         return scoring.partial_credit * weight if weight > 0 else 0.0

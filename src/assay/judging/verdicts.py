@@ -1,4 +1,4 @@
-"""What judges say of one criterion: single votes, and what a panel makes of them."""
+"""The verdicts on one criterion: single votes, and the panel's aggregate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pydantic import AliasChoices, Field, field_validator
 from assay.judging.criteria import Criterion, CriterionVerdict, Text, Value
 
 VoteError = Literal["infrastructure", "parse", "refusal"]
-"""Why a judge gave no vote: it could not be reached, could not be read, or refused."""
+"""Why a judge gave no vote: it could not be reached or read, or it refused."""
 
 
 class MultiChoiceVerdict(Value):
@@ -22,14 +22,14 @@ class MultiChoiceVerdict(Value):
 
 
 class AggregatedMultiChoiceVerdict(MultiChoiceVerdict):
-    """The option that a panel settled on, and the number before it was snapped to an option."""
+    """The option that a panel chose, and the value before it was snapped to an option."""
 
     aggregated_value: float
     error: Text | None = None
 
 
 class MultiChoiceJudgment(Value):
-    """What one judge wrote: the place (from 1) of the option as it was shown, and why."""
+    """One judge's reply: the position (from 1) of the option as shown, and the reason."""
 
     selected_option: int
     explanation: Text
@@ -37,7 +37,7 @@ class MultiChoiceJudgment(Value):
 
 
 class CriterionJudgment(Value):
-    """What one judge wrote about a criterion without options."""
+    """One judge's reply on a criterion without options."""
 
     criterion_status: CriterionVerdict = Field(strict=False)
     explanation: Text
@@ -45,7 +45,7 @@ class CriterionJudgment(Value):
 
 
 class _AnyVote(Value):
-    """What votes of both kinds share; `error` is a category and the cause, as in "parse: no JSON in the reply".
+    """The common part of all votes; `error` is a category and the cause, as in "parse: no JSON in the reply".
 
     `probabilities` and `confidence` are those of the chosen answer where the provider returns them. A vote that another
     judge's vote replaced is `superseded`.
@@ -64,12 +64,12 @@ class _AnyVote(Value):
 
     @property
     def is_error(self) -> bool:
-        """Whether the judge could not be asked or read."""
+        """Return whether the judge could not be asked or its reply not be read."""
         return self.error is not None
 
     @property
     def error_category(self) -> str | None:
-        """Why there is no vote, in a word: infrastructure, parse or refusal.
+        """Return the category of the error: infrastructure, parse or refusal.
 
         >>> JudgeVote(judge_id="a", verdict="CANNOT_ASSESS", error="parse: no JSON").error_category
         'parse'
@@ -78,7 +78,7 @@ class _AnyVote(Value):
 
 
 class JudgeVote(_AnyVote):
-    """What one judge says of a binary criterion; an error is never a verdict.
+    """One judge's vote on a binary criterion; an error is never a verdict.
 
     `repeat` counts how often the judge was asked before; `retryable` marks an error that may pass.
     """
@@ -87,7 +87,7 @@ class JudgeVote(_AnyVote):
 
 
 class MultiChoiceJudgeVote(_AnyVote):
-    """What one judge says of a criterion with options; `shuffle_order[place]` is the option shown there.
+    """One judge's vote on a criterion with options; `shuffle_order[i]` is the option shown at position i.
 
     `reversed_order` marks the second vote of a judge who was asked in both orders; `repeat` counts how often the judge
     was asked before; `retryable` marks an error that may pass. `confidence` is the probability of the chosen option,
@@ -114,7 +114,7 @@ FIRST_CALL = (0, False)
 
 
 def call_of(vote: Vote) -> tuple[int, bool]:
-    """Which call a vote answers: how often its judge was asked before, and whether with the options in reverse.
+    """Return which call a vote answers: the number of earlier calls to its judge, and whether options were reversed.
 
     >>> call_of(JudgeVote(judge_id="a", verdict="MET")) == FIRST_CALL
     True
@@ -138,7 +138,7 @@ def chosen(criterion: Criterion, index: int) -> AggregatedMultiChoiceVerdict:
 
 
 def abstained(criterion: Criterion) -> CriterionVerdict | AggregatedMultiChoiceVerdict:
-    """The verdict of nobody: CANNOT_ASSESS, the option that abstains, or no option at all."""
+    """Return the verdict of an abstention: CANNOT_ASSESS, the abstaining option, or no option."""
     if criterion.is_binary:
         return CriterionVerdict.CANNOT_ASSESS
     index = criterion.na_index
@@ -150,14 +150,14 @@ def abstained(criterion: Criterion) -> CriterionVerdict | AggregatedMultiChoiceV
 
 
 def is_abstention(verdict: Verdict) -> bool:
-    """Whether a verdict says nothing about the submission."""
+    """Return whether a verdict is an abstention."""
     if isinstance(verdict, CriterionVerdict):
         return verdict is CriterionVerdict.CANNOT_ASSESS
     return verdict.na or verdict.selected_index is None
 
 
 def read_verdict(criterion: Criterion, value: object) -> Verdict:
-    """A verdict from what a person may write: a verdict, `MET`, or an option's label in any case.
+    """Read a verdict as people write it: a verdict, `MET`, or the label of an option in any case.
 
     >>> read_verdict(Criterion(requirement="Polite"), "met").value
     'MET'
@@ -187,7 +187,7 @@ def verdict_in_words(criterion: Criterion, word: str) -> Verdict:
 
 
 def _checked(criterion: Criterion, verdict: MultiChoiceVerdict) -> MultiChoiceVerdict:
-    """A verdict whose option is there; one that names its option only by the label gets its place."""
+    """Check that a verdict's option exists; a verdict given only by label gets its index."""
     if verdict.na:
         return verdict
     if verdict.selected_index is None:

@@ -1,4 +1,4 @@
-"""A vote as a run stores it, in the metadata of a score: written here, read here."""
+"""The stored form of a vote in the metadata of a score, and its reader."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def vote_from(record: VoteRecord) -> Vote:
 
 
 def call_of_record(record: VoteRecord) -> tuple[int, bool]:
-    """Which call a stored vote answers, as `call_of` says it of a vote; the first call of a judge comes first.
+    """Return which call a stored vote answers, as `call_of` does for a vote; a judge's first call sorts first.
 
     >>> call_of_record({"judge_id": "a", "selected_index": 1, "backwards": True})
     (0, True)

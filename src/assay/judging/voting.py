@@ -1,4 +1,4 @@
-"""One question to one judge becomes a vote; what goes wrong becomes an error vote, never a verdict."""
+"""Turn one question to one judge into a vote; an error becomes an error vote, never a verdict."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from assay.judging.all_criteria import Whole, answer_name
 from assay.judging.ask import Verdict, ask_judge
 from assay.judging.criteria import Criterion, CriterionVerdict
 from assay.judging.examples import Judged
-from assay.judging.panel_config import Judge, PanelConfig
+from assay.judging.judge import Judge
+from assay.judging.panel_config import PanelConfig
 from assay.judging.parse import ParsedReply
 from assay.judging.question import Question, Submission, Wishes
 from assay.judging.shuffle import OrderKey, shown_orders
@@ -38,13 +39,13 @@ class JudgeCall:
 
     @property
     def question(self) -> Question:
-        """What the judge is asked."""
+        """Build the question for a judge."""
         return Question(criterion=self.criterion, order=self.order, examples=self.examples, wishes=self.wishes)
 
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
-    """Why there is no vote, and whether another try may give one."""
+    """The cause of a missing vote, and whether a retry may succeed."""
 
     category: VoteError
     detail: str
@@ -83,7 +84,7 @@ def judge_calls(
 async def request_votes(
     ask: Ask, calls: Sequence[JudgeCall], submission: Submission, *, together: bool = False
 ) -> list[Vote]:
-    """Ask one judge about some criteria, each by itself or all in one request, and give its votes.
+    """Ask one judge about several criteria, one by one or in one request, and return its votes.
 
     Raises ModelRejected when the judge's key or name is wrong: it will answer nobody.
     """
@@ -93,7 +94,7 @@ async def request_votes(
 
 
 async def _vote_on_one(ask: Ask, call: JudgeCall, submission: Submission) -> Vote:
-    """The vote of one judge on one criterion; a judge that cannot be asked or read gives an error vote."""
+    """Get the vote of one judge on one criterion; a failure becomes an error vote."""
     question = call.question
     request = question.request(submission, call.judge.sampling)
     # asked again, a judge may leave out why: some go on explaining until they run out of tokens
@@ -134,7 +135,7 @@ async def _verdict(
     read: Callable[[str], ParsedReply[Any]],
     short: Mapping[str, Any],
 ) -> Verdict[Any] | _Trouble:
-    """What a judge answers; a key or a name that is wrong comes as ModelRejected."""
+    """Ask a judge for its verdict; a wrong key or model name raises ModelRejected."""
     judge = call.judge
     if judge.replica or call.repeat:
         request = replace(request, occurrence=judge.replica, repeat=call.repeat)

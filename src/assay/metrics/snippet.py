@@ -1,4 +1,4 @@
-"""`python`: numbers computed by a function of the user's from all scores, in the sandbox."""
+"""`python`: metrics computed from all scores by a user's function, in the sandbox."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ NO_INTERVAL = "no interval for the user's own code"
 
 
 class PythonMetric(MetricSpec):
-    """A Python function of yours turns all scores into numbers; it runs in a sandbox, and only with --allow-code."""
+    """A Python function of yours computes metrics from all scores; it runs in a sandbox, and only with --allow-code."""
 
     type: Literal["python"]
     compute_metrics_snippet: MetricCode
 
 
 def snippet(settings: PythonMetric, table: Table, context: Context, *, sandbox: Sandbox) -> MetricResult:
-    """The numbers of the function; where it fails, or gives what is no number, that is undefined, with the reason."""
+    """Return the metrics of the user's function; a failure or a non-number is undefined, with the reason."""
     if not table.n:
         return MetricResult(values={})
     assert table.scores is not None
@@ -36,9 +36,11 @@ def snippet(settings: PythonMetric, table: Table, context: Context, *, sandbox: 
     if isinstance(result, CallFailed):
         return _undefined(settings, table, result.detail)
     if not isinstance(result.value, dict):
-        return _undefined(settings, table, f"{code.function} gave {described(result.value)}, not a mapping of numbers")
+        return _undefined(
+            settings, table, f"{code.function} returned {described(result.value)}, not a mapping of numbers"
+        )
     if not result.value:
-        return _undefined(settings, table, f"{code.function} gave no number")
+        return _undefined(settings, table, f"{code.function} returned no number")
     values = {name: _value(value, table, context) for name, value in result.value.items()}
     return MetricResult(values=values, detail={"printed": result.printed} if result.printed else {})
 
@@ -51,7 +53,7 @@ def _value(value: Any, table: Table, context: Context) -> MetricValue:
     if isinstance(value, int | float) and math.isfinite(value):
         interval = no_interval(NO_INTERVAL, level=context.level)
         return MetricValue(value=float(value), n=table.n, interval=interval)
-    return MetricValue(value=None, n=table.n, reason=f"the code gave {described(value)}")
+    return MetricValue(value=None, n=table.n, reason=f"the code returned {described(value)}")
 
 
 KIND = MetricKind(settings=PythonMetric, compute=InSandbox(snippet))

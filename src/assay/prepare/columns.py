@@ -65,7 +65,7 @@ def action_column_problems(loaded: LoadedTask, rows: Sequence[Mapping[str, Any]]
             for use in columns_read(text):
                 if use.name not in columns and use.name != "sample_id":
                     message = (
-                        f'the action reads the column "{use.name}", which no sample has; there is {listing(columns)}'
+                        f'the action reads the column "{use.name}", which no sample has; known: {listing(columns)}'
                     )
                     steps = ("definition", "actions", i, "filter")
                     yield loaded.document.problem(message, steps, nearest(use.name, columns))
@@ -76,13 +76,13 @@ _IN_CONVERSATIONS = (*_OFFERED, "loop_index")
 
 
 def _unknown_names(text: Located, loaded: LoadedTask) -> Iterator[Problem]:
-    """A problem for every variable that no template is ever given."""
+    """Report every variable that no template ever receives."""
     if not isinstance(text, Template):
         return
     for name in sorted(names_read(text) - set(_IN_CONVERSATIONS)):
         suggestion = nearest(name, _IN_CONVERSATIONS)
         hint = "" if suggestion else "; columns are read as sample." + name
-        message = f'templates know no "{name}"{hint}'
+        message = f'unknown template variable "{name}"{hint}'
         yield problem_in(loaded.document.sources, message, text.place, suggestion)
 
 
@@ -100,12 +100,12 @@ def answer_problems(loaded: LoadedTask) -> Iterator[Problem]:
 
 
 def custom_output_problems(loaded: LoadedTask, model: str) -> Iterator[Problem]:
-    """A problem for every scorer of a chat reply, where the model's output is of a kind of its own."""
+    """Report every scorer of a chat reply whose model has another kind of output."""
     return _no_reply_problems(loaded, f'the model "{model}" has task: custom', "{{ solver_output.output }}")
 
 
 def _no_reply_problems(loaded: LoadedTask, reason: str, value: str) -> Iterator[Problem]:
-    """A problem for every scorer of a chat reply, where there is none; a postprocessor may make one."""
+    """Report every scorer of a chat reply in a task without one; a postprocessor may supply it."""
     if _has_postprocessor(loaded):
         return
     for scorer in loaded.scorers:

@@ -149,7 +149,7 @@ def _criterion_parts(criterion: CriterionAgreement) -> Iterator[RenderableType]:
         _add(table, "noise floor of repeats", {name: noise.floor for name, noise in criterion.noise.items()}, notes)
     if criterion.given_to_all is not None:
         label = clean(criterion.given_to_all, width=40)
-        yield Text(f"every item got {label}: this criterion tells none apart (--json has its numbers)", style="yellow")
+        yield Text(f"every item got {label}: this criterion does not tell items apart (see --json)", style="yellow")
     elif table.row_count:
         yield _trimmed(table)
         yield from _below(notes)
@@ -261,7 +261,7 @@ def _add(table: Table, title: str, values: Values, notes: _Notes, names: tuple[s
 
 
 def _add_counts(table: Table, judge: AgainstTruth, notes: _Notes) -> None:
-    """How many pairs are in none of the numbers, and why."""
+    """How many pairs are excluded from all metrics, and why."""
     from rich.text import Text
 
     gone = judge.abstentions

@@ -34,7 +34,9 @@ def plan_document(plan: AuditPlan) -> dict[str, Any]:
 def plan_words(plan: AuditPlan) -> str:
     """The plan of an audit in one line."""
     if plan.calls == 0:
-        return f"{counted(plan.n_items, 'text')}: every reply is there already, nothing is left to ask or pay"
+        return (
+            f"{counted(plan.n_items, 'text')}: every reply is already stored; there is nothing left to ask or pay for"
+        )
     money = "price unknown"
     if plan.cost_usd is not None:
         low, expected, high = plan.cost_usd

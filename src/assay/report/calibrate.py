@@ -76,7 +76,8 @@ def _calibration_parts(calibration: Calibration) -> Iterator[RenderableType]:
     yield Trimmed(table)
     if calibrated.estimate.value is not None:
         yield Text(
-            f"The corrected number trusts the judge to {calibrated.trust:.2f} (0 not at all, 1 fully).", style="dim"
+            f"Weight of the judge in the corrected value: {calibrated.trust:.2f} (0: ignored, 1: fully trusted).",
+            style="dim",
         )
     yield Text(_more_labels(calibrated), style="dim")
     yield from (Text(f"warning: {clean(warning)}", style="yellow") for warning in calibration.warnings)
@@ -100,7 +101,7 @@ def _more_labels(calibrated: Calibrated) -> str:
     if calibrated.estimate.value is None:
         return "There are too few labels to say anything."
     if calibrated.labels_to_halve is None:
-        return "More labels alone cannot halve this interval: let the judge read more samples, too."
+        return "More labels alone cannot halve this interval: have the judge score more samples too."
     sentence = f"An interval half as wide needs about {calibrated.labels_to_halve:,} labels"
     if calibrated.labels_to_halve > calibrated.n_labelled + calibrated.n_unlabelled:
         return f"{sentence}: more than there are samples."

@@ -112,7 +112,7 @@ def words(compared: Compared, whole: Comparison) -> str:
     """The verdict as a sentence: who is better, by how much, how surely, on how many samples."""
     paired, value = compared.found, compared.found.difference.value
     if value is None:
-        return f"nothing can be said of {compared.letter}: {paired.difference.reason}"
+        return f"{compared.letter} cannot be compared: {paired.difference.reason}"
     interval, points = paired.difference.interval, compared.in_points
     digits = digits_of(interval)
     size = f"{amount(abs(value), points, digits=digits)} {bracket(_turned(interval, value), points, digits=digits)}"

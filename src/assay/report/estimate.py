@@ -42,10 +42,10 @@ def print_estimates(terminal: Console, plans: list[tuple[str, Estimate | None]])
     terminal.print(Trimmed(table))
     costs = [plan.cost_usd for _, plan in plans if plan is not None]
     if any(cost is None for cost in costs):
-        terminal.print(Text("All together: unknown, for a model has no price", style="bold"))
+        terminal.print(Text("Total: unknown, for a model has no price", style="bold"))
         return
     low, expected, high = (sum(float(cost[i]) for cost in costs if cost is not None) for i in range(3))
-    terminal.print(Text(f"All together: ${expected:.4f} (between ${low:.4f} and ${high:.4f})", style="bold"))
+    terminal.print(Text(f"Total: ${expected:.4f} (between ${low:.4f} and ${high:.4f})", style="bold"))
 
 
 def print_estimate(terminal: Console, plan: Estimate) -> None:

@@ -31,13 +31,13 @@ def generated_document(recipe: Recipe, generated: Generated | None) -> dict[str,
 def print_generated(terminal: Console, recipe: Recipe, generated: Generated | None, file: Path) -> None:
     """Print how many rows were made, the first of them, and what they cost."""
     about = orjson.loads(recipe.about.read_bytes())
-    state = "made" if generated is not None else "there already, nothing has changed"
+    state = "made" if generated is not None else "up to date: nothing has changed"
     made_of = f"{counted(about['n_rows'], 'row')} from {counted(about['n_sources'], 'source row')}"
     title = f"{about['dataset']}: {made_of} ({state})"
     terminal.print(Text(clean(title), style="bold"))
     requested = recipe.dataset.num_samples
     if about["n_rows"] < requested:
-        terminal.print(Text(f"fewer than the {requested:,} asked for: the source has no more", style="yellow"))
+        terminal.print(Text(f"fewer than the {requested:,} requested: the source has no more", style="yellow"))
     for failed in about["failed"][:ROWS_SHOWN]:
         terminal.print(Text(f"failed {clean(failed['source'])}: {clean(failed['detail'])}", style="yellow"))
     with recipe.file.open(encoding="utf-8") as rows:

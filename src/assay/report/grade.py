@@ -113,7 +113,9 @@ def grade_table(result: EvalResult, names: Sequence[str]) -> RenderableType:
     if result.n_escalated:
         after.append(f"{result.n_escalated:,} of {result.n_verdicts:,} verdicts were escalated to the stronger judges")
     if result.n_order_sensitive:
-        after.append(f"{result.n_order_sensitive:,} of {result.n_verdicts:,} verdicts hang on the order of the options")
+        after.append(
+            f"{result.n_order_sensitive:,} of {result.n_verdicts:,} verdicts depend on the order of the options"
+        )
     notes = (Text(f"note: {clean(note)}", style="yellow") for note in result.warnings)
     spent = (Text(line, style="dim") for line in spending_lines(result.spending))
     return Group(*(Text(line) for line in lines), Trimmed(table), *(Text(line) for line in after), *notes, *spent)

@@ -169,7 +169,7 @@ def _pairs(settings: Mapping[str, Any]) -> str:
 
 def _software(record: RunRecord) -> str:
     origin = record.spec.provenance
-    release = f"assay {origin.assay}" if origin.assay else "an assay of unknown version"
+    release = f"assay {origin.assay}" if origin.assay else "an unknown version of assay"
     if origin.git_commit is None:
         return release
     dirty = " with local changes" if origin.git_dirty else ""

@@ -105,7 +105,7 @@ def _scorer_table(scorer: ScorerReport) -> RenderableType:
         _add_metric(table, metric, _heading(metric, scorer.metrics), notes)
         if metric is scorer.metrics[0] and scorer.n_invalid:
             _add_invalid(table, (scorer.detail or {})["invalid"])
-    body: RenderableType = Trimmed(table) if scorer.metrics else Text("  no metrics asked for", style="dim")
+    body: RenderableType = Trimmed(table) if scorer.metrics else Text("  no metrics requested", style="dim")
     matrices = (Trimmed(line) for metric in scorer.metrics for line in confusion_lines(metric))
     below = (Text(f"({mark}) {clean(note)}", style="dim") for note, mark in notes.items())
     warnings = (Text(f"note: {clean(note)}", style="yellow") for note in (scorer.detail or {}).get("warnings", ()))
@@ -200,7 +200,7 @@ def _extra_values(detail: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         yield f"always {label or EMPTY}", baseline["majority"]
     if noise is not None and noise["floor"]["value"] is not None:
         yield "noise floor", noise["floor"]["value"]
-        yield "two runs by luck differ by", noise["difference_by_luck"]["value"]
+        yield "chance difference of two runs", noise["difference_by_luck"]["value"]
 
 
 def _row_name(metric: MetricReport, name: str) -> str:

@@ -1,4 +1,4 @@
-"""How far judges agree with the ground truth, with human labels and with each other."""
+"""The agreement of judges with the ground truth, with human labels and with each other."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.stats.noise import Noise
 from assay.types import MetricValue
 
 PANEL = "panel"
-"""The name of what all judges say together; no single judge has it."""
+"""The name of the panel's combined verdict; no single judge has it."""
 
 
 Values = Mapping[str, MetricValue]
@@ -21,7 +21,9 @@ Values = Mapping[str, MetricValue]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgainstTruth:
-    """One judge, or the panel, against the truth on one criterion; `confusion` has the truth in its rows.
+    """The agreement of a judge or the panel with the ground truth on one criterion;
+
+    rows of `confusion` are the ground truth.
 
     `n_failed` votes could not be had; they are no abstentions and enter no number.
     """
@@ -35,7 +37,7 @@ class AgainstTruth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Between:
-    """How far raters agree with each other: all of them, every two, and the others without each in turn."""
+    """The agreement of raters with each other: all together, every pair, and all but one."""
 
     raters: tuple[str, ...]
     values: Values
@@ -45,7 +47,7 @@ class Between:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriterionAgreement:
-    """All that is known of the agreement on one criterion; what cannot be computed is empty or None.
+    """The agreement on one criterion; statistics that cannot be computed are empty or None.
 
     `given_to_all` is the one option that every item got: the criterion tells no items apart. `noise` is how much the
     judges that were asked several times vary.
@@ -75,7 +77,7 @@ class Redundant:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AgreementResult:
-    """Agreement per criterion, per judge and overall; every number has an interval, or a reason why it is None.
+    """Agreement per criterion, per judge and overall; every value has an interval, or a reason why it is None.
 
     `overall` holds, by judge, `micro_accuracy` (all pairs pooled) and the `macro_` means over criteria; `defined`
     says over how many. `between` holds the means of the agreement between judges. `scores` compares total scores with
@@ -96,7 +98,7 @@ class AgreementResult:
         return {agreement.name: agreement for agreement in self.criteria}[criterion]
 
     def to_dict(self) -> dict[str, Any]:
-        """The numbers as JSON holds them."""
+        """Return the values as a JSON document."""
         document: dict[str, Any] = render(self, "json")
         return document
 

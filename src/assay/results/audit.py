@@ -1,4 +1,4 @@
-"""What an audit reports about judges."""
+"""The results of an audit of judges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ProbeName = Literal["position", "noise", "verbosity", "injection"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """What one probe of one judge gave; `finding` None with the reason where it cannot be made.
+    """The result of one probe of one judge; `finding` is None, with the reason, if there is none.
 
     `left_out` pairs of answers lack one of the two: a failed call, or a score that could not be had.
     """
@@ -29,7 +29,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditPlan:
-    """What an audit will ask and cost (low, expected, high), before anything is spent; None: a price is not known."""
+    """The calls and cost of an audit (low, expected, high) before anything is spent; None if a price is unknown."""
 
     n_items: int
     calls: int
@@ -38,7 +38,7 @@ class AuditPlan:
 
     @property
     def is_free(self) -> bool:
-        """Nothing is left to be paid."""
+        """Return whether nothing is left to pay."""
         return self.calls == 0 or (self.cost_usd is not None and self.cost_usd[2] == 0)
 
 

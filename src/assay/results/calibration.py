@@ -11,7 +11,7 @@ from assay.stats.calibration import Calibrated
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """One number of a run corrected by labels; `criterion` is None for the run's own number."""
+    """One metric of a run, corrected by labels; `criterion` is None for the run's own metric."""
 
     run: str
     address: str

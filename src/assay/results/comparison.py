@@ -17,7 +17,7 @@ from assay.types import MetricValue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedRun:
-    """A run and the letter that stands for it in a comparison; A is the baseline.
+    """A run and its letter in a comparison; A is the baseline.
 
     `settings` are those of its task's parameters and of the run in which it differs from the other runs.
     """
@@ -33,7 +33,7 @@ class NamedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
-    """Which samples two runs share: by id and content; `against` is the letter of the run on the left."""
+    """The samples that two runs share, by id and content; `against` is the letter of the run on the left."""
 
     letter: str
     n_common: int
@@ -45,7 +45,7 @@ class Matching:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flip:
-    """A sample whose number changed."""
+    """A sample whose value changed."""
 
     sample_id: str
     before: float
@@ -115,7 +115,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """One number of a run beside the same number of the baseline; `apart` is the verdict without a margin.
+    """One metric of a run compared with the baseline; `apart` is the verdict without a margin.
 
     `against` is the letter of the baseline: A, or the earlier run of each pair where all pairs are compared.
 
@@ -144,13 +144,13 @@ class Compared:
 
     @property
     def n_changed(self) -> int:
-        """How many samples have another number."""
+        """Return the number of samples whose value changed."""
         return self.found.wins + self.found.losses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Comparison:
-    """Runs beside a baseline: `compared` holds one difference per metric and run, with a verdict in words.
+    """Runs compared with a baseline: one difference per metric and run in `compared`, with a verdict in words.
 
     With `all_pairs` every run is compared with every earlier one, and none of them is the baseline.
     """
@@ -165,11 +165,11 @@ class Comparison:
 
     @property
     def is_worse(self) -> bool:
-        """Is a run clearly worse than the baseline in any number?"""
+        """Return whether a run is clearly worse than the baseline in any metric."""
         return not self.all_pairs and any(compared.verdict == "worse" for compared in self.compared)
 
     def __getitem__(self, address: str) -> Compared:
-        """The first comparison of a number, by its address or the end of it."""
+        """Return the first comparison of a metric, by its address or the ending of it."""
         for compared in self.compared:
             if compared.address == address or compared.address.endswith(f"/{address}"):
                 return compared

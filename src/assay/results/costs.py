@@ -1,4 +1,4 @@
-"""What runs cost: one by one, by model, and all together."""
+"""The cost of runs: one by one, by model, and in total."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def known_cost(spending: Iterable[Spending]) -> tuple[Decimal, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCost:
-    """What one run paid for; a run that reused all its answers paid for nothing."""
+    """The spending of one run; a run that reused all its answers spent nothing."""
 
     run: str
     name: str | None
@@ -38,18 +38,18 @@ class RunCost:
 
     @property
     def n_calls(self) -> int:
-        """How many calls the run paid for."""
+        """Return the number of calls that the run paid for."""
         return sum(spent.n_calls for spent in self.spending)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostReport:
-    """What all runs since a moment paid for, the newest first; runs that paid for nothing are left out."""
+    """The spending of all runs since a moment, newest first; runs without spending are left out."""
 
     since: str | None
     runs: tuple[RunCost, ...]
 
     @property
     def spending(self) -> tuple[Spending, ...]:
-        """What all of them paid, by model and purpose; a cost is None where one of its prices is unknown."""
+        """Return the spending of all runs by model and purpose; a cost is None if one of its prices is unknown."""
         return merged(spent for run in self.runs for spent in run.spending)

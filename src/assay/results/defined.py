@@ -1,4 +1,4 @@
-"""What a run file without an evaluation defines."""
+"""The definitions in a run file without an evaluation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.errors import Place
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefinedPart:
-    """Something that a run file defines: what it is, its key, and where it stands."""
+    """One definition in a run file: its kind, key and location."""
 
     kind: str
     key: str
@@ -19,7 +19,7 @@ class DefinedPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeDataset:
-    """A generated dataset of a run file: how many rows it has, and whether they were made just now."""
+    """A generated dataset of a run file: its number of rows, and whether they were generated just now."""
 
     key: str
     file: Path
@@ -29,7 +29,7 @@ class MadeDataset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defined:
-    """Everything that a run file defines, and the rows of its generated datasets."""
+    """All definitions in a run file, with the rows of its generated datasets."""
 
     file: Path
     parts: tuple[DefinedPart, ...]

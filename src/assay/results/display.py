@@ -1,4 +1,4 @@
-"""How result values show themselves, without knowing what draws them."""
+"""The link from result values to their renderer, so that they can display themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run's numbers as the JSON that machines read, and back."""
+"""Conversion between a run's results and their JSON form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.types import Interval, MetricResult, MetricValue, Spending, Usage
 
 
 def value_document(value: MetricValue) -> dict[str, Any]:
-    """One number: its value, bounds, level and method; `reason` when it is undefined."""
+    """Return one value as JSON: its value, bounds, level and method, and `reason` if it is undefined."""
     document: dict[str, Any] = {"value": value.value}
     interval = value.interval
     document["low"] = interval.low if interval else None
@@ -34,7 +34,7 @@ def value_document(value: MetricValue) -> dict[str, Any]:
 
 
 def value_from(document: Mapping[str, Any]) -> MetricValue:
-    """The number that `value_document` wrote."""
+    """Read a value that `value_document` wrote."""
     interval = None
     if "method" in document:
         interval = Interval(
@@ -80,7 +80,7 @@ def metric_from(document: Mapping[str, Any]) -> MetricResult:
 
 
 def summary_document(report: RunReport) -> dict[str, Any]:
-    """Everything about a run but its metrics: what the store keeps beside them."""
+    """Return everything about a run except its metrics, as stored beside them."""
     return {
         "display_name": report.display_name,
         "trials": report.trials,
@@ -104,7 +104,7 @@ def summary_document(report: RunReport) -> dict[str, Any]:
 
 
 def spending_document(spent: Spending) -> dict[str, Any]:
-    """What one model cost for one purpose; money as text, exactly."""
+    """Return the spending on one model for one purpose; money as text, exactly."""
     return {
         "model": spent.model,
         "purpose": spent.purpose,

@@ -1,4 +1,4 @@
-"""What a run would do and cost, before anything is paid."""
+"""The expected calls and cost of a run, before anything is paid."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class TokenRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelEstimate:
-    """What one model would be asked for one purpose; money is None where the price is unknown."""
+    """The expected calls to one model for one purpose; money is None if the price is unknown."""
 
     model: str
     purpose: CallPurpose
@@ -33,7 +33,9 @@ class ModelEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpectedPrecision:
-    """What so many samples can show: a share to within `half_width` at worst, and a `difference` between two runs.
+    """The expected precision for a number of samples:
+
+    `half_width` of a share at worst, and the detectable `difference`.
 
     The difference is found four times out of five, if the share `flips` of the samples changes; None when there are
     too few samples to find any.

@@ -1,4 +1,4 @@
-"""What an evaluation gives: its specifications with their runs, how they vary, and what policies say of them."""
+"""The result of an evaluation: its specifications with their runs, their variation, and the policy verdicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.types import MetricValue, Spending
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyVerdict:
-    """Whether one rule of a policy holds, and why; `counts` are the samples of all values in its scope."""
+    """The verdict on one rule of a policy, with its reason; `counts` are the samples of all values in its scope."""
 
     key: str
     rule: str
@@ -25,7 +25,7 @@ class PolicyVerdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """How a value varied over repeated runs; undefined ones are left out of it, `n` counts the others."""
+    """The variation of a value over repeated runs; undefined values are left out, and `n` counts the others."""
 
     mean: float | None
     std_dev: float | None
@@ -45,7 +45,7 @@ class Repeatability:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpecificationReport:
-    """What came of one specification of an evaluation: its run, or why there is none.
+    """The result of one specification of an evaluation: its run, or the reason why there is none.
 
     One that `repeats` another shows that one's run, and how it varies. `spending` is that of all its own runs, repeats
     included; `spending_of_all_runs` adds the run that it repeats, which is counted there already.
@@ -65,7 +65,7 @@ class SpecificationReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationRunReport:
-    """All specifications of an evaluation, and what its policies say of them."""
+    """All specifications of an evaluation, with the verdicts of its policies."""
 
     key: str
     display_name: str
@@ -75,11 +75,11 @@ class EvaluationRunReport:
 
     @property
     def spending(self) -> tuple[Spending, ...]:
-        """What all runs of the evaluation paid, repeats included, by model and purpose."""
+        """Return the spending of all runs of the evaluation, repeats included, by model and purpose."""
         return merged(spent for specification in self.specifications for spent in specification.spending)
 
     @property
     def cost_usd(self) -> Decimal | None:
-        """All that the evaluation cost; None when a price was unknown."""
+        """Return the total cost of the evaluation; None if a price was unknown."""
         cost, unpriced = known_cost(self.spending)
         return None if unpriced else cost

@@ -15,7 +15,7 @@ from assay.types import MetricValue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One rule and whether it holds; `address` is the value it was checked against, `counts` its samples.
+    """One rule and its outcome; `address` is the value that it checked, `counts` are its samples.
 
     A rule about a drop has the comparison with the baseline behind it, and the samples of the baseline.
     """
@@ -43,7 +43,7 @@ class Gate:
 
     @property
     def passed(self) -> bool:
-        """Do all rules hold?"""
+        """Return whether all rules hold."""
         return all(check.passed for check in self.checks)
 
     @property

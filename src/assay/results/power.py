@@ -1,4 +1,4 @@
-"""How many samples a comparison needs."""
+"""The sample size that a comparison needs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.results.display import render
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """One way to compare two runs: what it takes to find a difference; `solved` names the number that was computed."""
+    """One design for comparing two runs and its requirements; `solved` names the quantity that was computed."""
 
     paired: bool
     assumption: str
@@ -24,7 +24,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerPlan:
-    """The ways to compare that were asked about, at one level."""
+    """The designs that were planned, at one level."""
 
     planned: tuple[Planned, ...]
     level: float

@@ -1,4 +1,4 @@
-"""Rules about numbers: find a value by its address, say whether it holds. Gates and policies share them."""
+"""Rules about values: find a value by its address and check it. Gates and policies share them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RULE = re.compile(r"(?P<address>.*?(?:\s|[^\s>=<≥≤]))(?P<operator>>=|<=|==|
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """A demand on one value: its address or the end of it, and what must hold."""
+    """A condition on one value: its address, or the ending of it, and the threshold."""
 
     address: str
     operator: Operator
@@ -37,7 +37,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureRule:
-    """How failed samples enter a decision.
+    """The effect of failed samples on a decision.
 
     `limit`: a rule fails if more than `max_share` of its samples failed. `worst`: a rule must hold with every failed
     sample at the worst end of the declared range. `ignore`: failed samples change nothing.
@@ -72,7 +72,7 @@ def _threshold(text: str) -> float | None:
 
 
 def find_values(values: Iterable[tuple[str, MetricValue]], suffix: str) -> dict[str, MetricValue]:
-    """The values whose address is the given one, or ends in it after a slash; none where nothing matches.
+    """Return the values whose address equals the suffix or ends in it after a slash; empty if none does.
 
     >>> values = find_values([("exact/mean/accuracy", MetricValue(value=1.0, n=3))], "accuracy")
     >>> list(values)
@@ -84,7 +84,7 @@ def find_values(values: Iterable[tuple[str, MetricValue]], suffix: str) -> dict[
 
 
 def one_value(values: Mapping[str, MetricValue], suffix: str) -> tuple[str, MetricValue]:
-    """The one value that a suffix means; a SpecError with the candidates, or the nearest name, otherwise."""
+    """Return the one value that a suffix matches; else raise a SpecError with the candidates or the nearest name."""
     address = one_address(values, suffix)
     return address, values[address]
 
@@ -100,7 +100,7 @@ def find_addresses(addresses: Iterable[str], suffix: str) -> list[str]:
 
 
 def one_address(addresses: Iterable[str], suffix: str) -> str:
-    """The one address that a suffix means."""
+    """Return the one address that a suffix matches."""
     every = list(addresses)
     matches = find_addresses(every, suffix)
     if len(matches) == 1:
@@ -114,7 +114,7 @@ def one_address(addresses: Iterable[str], suffix: str) -> str:
 
 
 def holds(value: MetricValue, operator: Operator, threshold: float, *, on: On = "point") -> tuple[bool, str]:
-    """Whether a value satisfies a rule, and why; an undefined one never does.
+    """Check a value against a rule, with the reason; an undefined value never satisfies one.
 
     `on="bound"` takes the end of the interval that is worse for the operator: the low one for `>`, the high one
     for `<`, and for `=` both.

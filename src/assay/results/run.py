@@ -22,7 +22,7 @@ class MetricReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScorerReport:
-    """What a scorer found over all samples of a run."""
+    """The results of a scorer over all samples of a run."""
 
     key: str
     type: str
@@ -36,12 +36,12 @@ class ScorerReport:
 
     @property
     def n_invalid(self) -> int | None:
-        """How many replies are INVALID; None for scorers that do not count them."""
+        """Return the number of INVALID replies; None for scorers that do not count them."""
         return invalid_count(self.detail)
 
 
 def invalid_count(detail: Mapping[str, Any] | None) -> int | None:
-    """The number of INVALID replies in the detail of a scorer; None where it does not count them.
+    """Return the number of INVALID replies in a scorer's detail; None if it does not count them.
 
     >>> invalid_count({"invalid": {"n": 3}}), invalid_count({}), invalid_count(None)
     (3, None, None)
@@ -76,7 +76,7 @@ class SampleCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """A run and its numbers; `excluded` counts the samples that each action took out of the metrics.
+    """A run and its metrics; `excluded` counts the samples that each action removed from the metrics.
 
     `n_cut` counts the answers that ended at the limit of their length; `first_failure` says why the first sample that
     failed did so. `reused_from` names the earlier runs whose answers or replies are used, the newest first. Where a
@@ -124,6 +124,6 @@ class RunReport:
 
     @property
     def cost_usd(self) -> Decimal | None:
-        """All that the run cost; None when a price was unknown."""
+        """Return the total cost of the run; None if a price was unknown."""
         costs = [spent.cost_usd for spent in self.spending]
         return None if None in costs else sum((cost for cost in costs if cost is not None), Decimal(0))

@@ -113,7 +113,7 @@ def _begin(plan: Plan, store: Store) -> RunRecord | RunReport:
         record = runs.start(store, _new_run(plan), evidence=before.rows_of)
         return conclude(plan.loaded, store, record, n_cached=evidence.count_samples(store, record.rows_of))
     if before is None or before.status == "completed":
-        return runs.start(store, _new_run(plan))
+        return runs.start(store, _new_run(plan), alone=not plan.options.fresh)
     # an unfinished run goes on under its own id, with whatever name the user gives it now
     return runs.rename(store, runs.claim(store, before), plan.spec)
 

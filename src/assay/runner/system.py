@@ -81,4 +81,6 @@ def _value(name: str, entry: Any) -> MetricValue:
     if isinstance(value, int | float) and math.isfinite(value):
         interval = no_interval(NO_INTERVAL if reason is None else str(reason))
         return MetricValue(value=float(value), n=0, interval=interval, reason=None if reason is None else str(reason))
-    return MetricValue(value=None, n=0, reason=f"the code gave {described(value)}" if reason is None else str(reason))
+    return MetricValue(
+        value=None, n=0, reason=f"the code returned {described(value)}" if reason is None else str(reason)
+    )

@@ -37,15 +37,23 @@ class RunWriter:
 
     def write(self, solved: Solved, scored: Scored, *, cursor: int, paid: Sequence[PaidCall] = ()) -> int:
         """Commit a batch with its scores and the replies it cost; gives the number of failures in it."""
+
+        def commit(connection: Connection) -> None:
+            if paid:
+                write_calls(connection, self._run_no, paid)
+            self._write_samples(connection, solved, scored)
+            runs.advance(connection, self._run_no, cursor)
+
+        positions = solved.rows.positions
         try:
-            with self._store.begin() as connection:
-                if paid:
-                    write_calls(connection, self._run_no, paid)
-                self._write_samples(connection, solved, scored)
-                runs.advance(connection, self._run_no, cursor)
+            self._store.commit(commit, is_done=lambda connection: self._holds(connection, positions))
         except UNSTORABLE:
             return self._write_one_by_one(solved, scored, cursor=cursor, paid=paid)
         return _count_failures(solved, scored)
+
+    def _holds(self, connection: Connection, positions: Sequence[int]) -> bool:
+        """Whether a batch was committed; writing replies again does no harm."""
+        return len(positions) > 0 and evidence.has_sample(connection, self._run_no, positions[0])
 
     def _write_one_by_one(self, solved: Solved, scored: Scored, *, cursor: int, paid: Sequence[PaidCall]) -> int:
         """Commit a batch that the store rejected as a whole: only what it rejects of it becomes a failure."""

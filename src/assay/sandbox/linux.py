@@ -62,7 +62,7 @@ class ConfinementError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeLimits:
-    """What code may use: memory of its process, seconds of CPU in the life of a process, seconds a call."""
+    """The resources that code may use: memory of its process, CPU seconds of a process, seconds per call."""
 
     memory_bytes: int = 2 << 30
     cpu_s: int = 600
@@ -71,14 +71,14 @@ class CodeLimits:
 
 
 def unsupported() -> str | None:
-    """Why this machine cannot confine code, None when it can."""
+    """Explain why this machine cannot confine code; None if it can."""
     if not sys.platform.startswith("linux"):
         return f"{platform.system()} has no Landlock; Linux 5.13 or newer has"
     machine = platform.machine()
     if machine not in ARCHITECTURES:
         return f"the system calls of {machine} are not known; those of {' and '.join(ARCHITECTURES)} are"
     if _landlock_version() < 1:
-        return f"Landlock is not enabled in this kernel ({platform.release()}); Linux 5.13 or newer can have it"
+        return f"Landlock is not enabled in this kernel ({platform.release()}); Linux 5.13 or newer can enable it"
     action = ctypes.c_uint32(0x00050000)
     if _call("seccomp", _SECCOMP_GET_ACTION_AVAIL, 0, ctypes.byref(action)) != 0:
         return f"this kernel ({platform.release()}) does not filter system calls"
@@ -100,7 +100,7 @@ def confine(limits: CodeLimits, *, network: bool, parent: int, forks: bool = Fal
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     # a parent that died before the line above would never send its signal
     if os.getppid() != parent:
-        raise ConfinementError("the process that wanted the code has gone")
+        raise ConfinementError("the process that started the code has ended")
     # the kernel lets an unprivileged process restrict itself only after this
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     _restrict_files(version, network=network)
@@ -113,7 +113,7 @@ def confine_child(*, server: int) -> None:
     """Confine the child of a fork server further: it ends with its server, and can neither fork nor signal."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != server:
-        raise ConfinementError("the fork server has gone")
+        raise ConfinementError("the fork server has ended")
     _install(child_filter())
 
 
@@ -124,7 +124,7 @@ def child_filter() -> bytes:
 
 
 def bound(limits: CodeLimits, *, file_bytes: int | None = None) -> None:
-    """The limits that any process can set itself; they hold for trusted code as well."""
+    """Set the limits that any process can set for itself; they apply to trusted code too."""
     # not every system has it, and this file is loaded to say so
     import resource
 
@@ -143,7 +143,7 @@ def bound(limits: CodeLimits, *, file_bytes: int | None = None) -> None:
 
 
 def readable(*, network: bool) -> list[str]:
-    """What code may read: the interpreter, installed packages, system libraries."""
+    """Return what code may read: the interpreter, installed packages, system libraries."""
     paths = sysconfig.get_paths()
     packages = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     libraries = [os.path.join(prefix, "lib") for prefix in (sys.base_prefix, sys.base_exec_prefix)]  # noqa: PTH118

@@ -31,7 +31,7 @@ class Bleu(TextScorer):
 
 
 def bleu(settings: Bleu, rows: Rows) -> ScoreColumns:
-    """The BLEU score of each text against its ground truth."""
+    """Compute the BLEU score of each text against its ground truth."""
     from sacrebleu.metrics.bleu import BLEU
 
     metric = BLEU(effective_order=True)

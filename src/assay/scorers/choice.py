@@ -55,7 +55,7 @@ class StringEqualsMcqa(ReplyScorer):
         fixed = fixed_choices(self)
         truth = self.ground_truth_choice
         if fixed is not None and truth is not None and _is_fixed(truth) and truth.removesuffix("\n") not in fixed:
-            raise ValueError(f'the ground truth "{truth}" is none of the choices {", ".join(fixed)}')
+            raise ValueError(f'the ground truth "{truth}" is not one of the choices {", ".join(fixed)}')
         return self
 
 
@@ -94,7 +94,7 @@ def checked_choices(entries: Sequence[Any]) -> tuple[str, ...]:
     if not choices:
         raise RowFailureError("the list of choices is empty")
     if len(set(choices)) < len(choices):
-        raise RowFailureError(f"a choice comes twice in {', '.join(choices)}")
+        raise RowFailureError(f"a choice appears twice in {', '.join(choices)}")
     return choices
 
 
@@ -166,7 +166,7 @@ def _scored(choice: str, truth: str, choices: tuple[str, ...]) -> dict[str, Any]
 
 
 def _not_a_choice(truth: str, choices: Sequence[str]) -> RowFailureError:
-    return RowFailureError(f'the ground truth "{truth[:100]}" is none of the choices {", ".join(choices)}')
+    return RowFailureError(f'the ground truth "{truth[:100]}" is not one of the choices {", ".join(choices)}')
 
 
 def _options(choices: tuple[str, ...], texts: list[Any] | None) -> dict[str, str] | None:
@@ -211,11 +211,11 @@ def _template(template: Template | None, column: ColumnName | None) -> Template:
 
 
 MOST_INVALID = 0.05
-"""A larger share of INVALID replies says more about how replies are read than about the model."""
+"""A larger share of INVALID replies reflects how replies are read rather than the model."""
 
 
 def invalid_replies(settings: StringEqualsMcqa, metadata: StoredMetadata) -> Mapping[str, Any] | None:
-    """How many replies name none of the choices, and the accuracy among those that name one."""
+    """Count the replies that name none of the choices, and compute the accuracy among the others."""
     n = invalid = correct = 0
     for score, times in metadata.distinct():
         n += times

@@ -1,4 +1,4 @@
-"""Which choice a free reply means: several readers, each sure of a few forms and silent about the rest.
+"""Find the choice that a free-form reply means: several readers, each certain of a few forms and silent otherwise.
 
 A reading is a choice, None where a reader finds nothing, or "" where it finds choices that contradict each other.
 A letter in the middle of a sentence is never read: "A good answer needs thought" says nothing about A.
@@ -110,7 +110,7 @@ class Forms:
 
 @lru_cache(maxsize=256)
 def forms(choices: tuple[str, ...]) -> Forms:
-    """The patterns for a set of choices, made once."""
+    """Build the patterns for a set of choices, once."""
     folded = _folded(choices)
     any_case = "|".join(re.escape(letter) for letter in dict.fromkeys([*choices, *folded]))
     one = rf"(?P<x>{any_case})(?![A-Za-z0-9])"
@@ -156,7 +156,7 @@ def _folded(choices: Sequence[str]) -> dict[str, str]:
 
 
 def read_statement(text: str, choices: tuple[str, ...]) -> Reading:
-    """What the reply says its answer is: "The answer is (B).", "I choose B", "B is correct"."""
+    """Read the reply's statement of its answer: "The answer is (B).", "I choose B", "B is correct"."""
     statements = _statements(text, forms(choices))
     return (
         _settled(text, [statement for statement in statements if statement.final])
@@ -166,7 +166,7 @@ def read_statement(text: str, choices: tuple[str, ...]) -> Reading:
 
 
 def read_marked(text: str, choices: tuple[str, ...]) -> Reading:
-    """What is boxed or tagged as the answer, else the one choice in bold that ends a line."""
+    """Read a boxed or tagged answer, else the one bold choice at the end of a line."""
     patterns = forms(choices)
     boxed = list(_boxed(text, patterns))
     if boxed:
@@ -210,7 +210,7 @@ def read_first(text: str, choices: tuple[str, ...]) -> Reading:
 
 
 def read_quoted(text: str, options: Mapping[str, str]) -> Reading:
-    """The choice whose text is the whole reply, its last line, or what it says the answer is."""
+    """Read the choice whose text is the whole reply, its last line, or its stated answer."""
     bare: dict[str, list[str]] = {}
     for choice, option in options.items():
         bare.setdefault(_bare(option), []).append(choice)
@@ -266,7 +266,7 @@ def _letter(text: str, choices: tuple[str, ...], options: Mapping[str, str] | No
 
 
 def read_all(text: str, choices: tuple[str, ...], options: Mapping[str, str] | None = None) -> dict[str, Reading]:
-    """What every reader reads, each by itself.
+    """Apply every reader separately.
 
     Options repeated before the answer contradict nothing: who found no more than those has read nothing.
     """
@@ -283,7 +283,7 @@ def read_all(text: str, choices: tuple[str, ...], options: Mapping[str, str] | N
 
 
 def _lists_options(text: str, patterns: Forms) -> bool:
-    """Whether the first two choices, each with its text, begin lines one after the other."""
+    """Return whether the first two choices, each with its text, begin consecutive lines."""
     led = [(choice, line) for line in _lines(text) if (choice := _leads(line, patterns)) is not None]
     return any(
         (one, two) == patterns.choices[:2] and not patterns.line.match(first) and not patterns.line.match(second)
@@ -292,7 +292,7 @@ def _lists_options(text: str, patterns: Forms) -> bool:
 
 
 def agreed(readings: Iterable[Reading]) -> Reading:
-    """The choice on which all agree who read one; None when nobody did, "" when they disagree.
+    """Return the choice on which all successful readers agree; None if none succeeded, "" if they disagree.
 
     >>> agreed(["B", None, "B"]), agreed([None]), agreed(["A", "B"])
     ('B', None, '')
@@ -320,7 +320,7 @@ def before_run_on(text: str, choices: tuple[str, ...], options: Mapping[str, str
 
 
 def tidy(text: str) -> str:
-    """The text with every run of blanks as one blank, so that no pattern can be kept busy by them."""
+    """Collapse every run of blanks, so that no pattern can be slowed down by them."""
     lines = [" ".join(line.split()) for line in text.split("\n")]
     return "\n".join(line for line in lines if line)
 
@@ -372,7 +372,7 @@ def _in_an_object(text: str, patterns: Forms) -> Iterator[str]:
 
 
 def _statements(text: str, patterns: Forms) -> list[Statement]:
-    """Everything the reply says its answer is, in the order of the text."""
+    """Return every statement of an answer, in the order of the text."""
     lower = text.lower()
     statements: list[Statement] = []
     for pattern, ends, words in (
@@ -393,7 +393,7 @@ def _statements(text: str, patterns: Forms) -> list[Statement]:
 
 
 def _stated_choice(text: str, match: re.Match[str], patterns: Forms, ends: re.Pattern[str]) -> Reading:
-    """The choice of a statement, if what stands around it makes it one."""
+    """Return the choice of a statement, if its context makes it one."""
     letter, opened, closed = match["x"], match["open"], match["close"]
     choice = patterns.named(letter)
     after = text[match.end() : match.end() + 80]
@@ -411,14 +411,14 @@ def _stated_choice(text: str, match: re.Match[str], patterns: Forms, ends: re.Pa
 
 
 def _claims(text: str, start: int) -> bool:
-    """Whether the clause before a statement lets it stand."""
+    """Return whether the clause before a statement supports it."""
     before = text[max(0, start - 200) : start]
     cuts = [cut.end() for cut in _CLAUSE.finditer(before)]
     return _NO_CLAIM.search(before[cuts[-1] if cuts else 0 :]) is None
 
 
 def _settled(text: str, statements: Sequence[Statement]) -> Reading:
-    """The one choice of several statements of the same weight; a correction between two lets the later win."""
+    """Return the choice of several equal statements; a correction between two lets the later one win."""
     if not statements:
         return None
     last = statements[-1]

@@ -1,4 +1,4 @@
-"""`column`: the score is a number that the dataset holds already."""
+"""`column`: the score is a number from a column of the dataset."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.types import Column, Failure, Rows, ScoreColumns
 
 
 class ColumnScorer(ScorerSpec):
-    """The number in a column, such as a score that another program computed."""
+    """The number in a column, such as a score computed by another program."""
 
     type: Literal["column"]
     column: ColumnName
@@ -23,7 +23,7 @@ class ColumnScorer(ScorerSpec):
 
 
 def score_by_column(settings: ColumnScorer, rows: Rows) -> ScoreColumns:
-    """The number of each row; a row without one fails."""
+    """Return the number of each row; a row without a number fails."""
     name = str(settings.column)
 
     def one(value: Any) -> dict[str, Any]:

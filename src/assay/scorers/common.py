@@ -1,4 +1,4 @@
-"""What scorers of replies share: the text they look at, rows that fail alone, and the usual metric."""
+"""Shared parts of scorers: the scored text, failures of single rows, and the default metric."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TextScorer(ReplyScorer):
 
 
 class RowFailureError(Exception):
-    """One row cannot be scored; it becomes a failure, and the others go on."""
+    """One row cannot be scored; it becomes a failure, and the others continue."""
 
     def __init__(self, detail: str, kind: FailureKind = "parse") -> None:
         self.failure = Failure(stage=STAGE, kind=kind, detail=detail)
@@ -38,7 +38,7 @@ class RowFailureError(Exception):
 
 
 def needs_answer(settings: ScorerSpec) -> bool:
-    """Whether the scorer can only work in a task whose solver gives a reply."""
+    """Return whether the scorer only works in a task whose solver produces a reply."""
     return isinstance(settings, ReplyScorer) and getattr(settings, "value", None) is None
 
 
@@ -53,7 +53,7 @@ def replies(settings: ScorerSpec, rows: Rows) -> list[str]:
 
 
 def scores_reply(settings: ScorerSpec) -> bool:
-    """Whether the scorer takes the text of the chat reply for want of a `value`."""
+    """Return whether the scorer uses the text of the chat reply because it has no `value`."""
     is_textual = isinstance(settings, TextScorer) or settings.type == "string_equals_mcqa"
     return is_textual and needs_answer(settings)
 
@@ -71,7 +71,7 @@ def chat_replies(settings: ScorerSpec, rows: Rows) -> Column:
 
 
 def looked_at(settings: TextScorer, rows: Rows) -> Column:
-    """The text that is scored: `value` where the file gives one, else the reply."""
+    """Return the scored text: `value` if the file has one, else the reply."""
     if settings.value is None:
         return chat_replies(settings, rows)
     # an empty text is an answer like any other, but null is none
@@ -111,7 +111,7 @@ def _without(column: list[Any], failures: Mapping[int, Failure]) -> list[Any]:
 
 
 def row_by_row(kind: ScorerKind, one: Callable[..., Mapping[str, Any]], columns: Sequence[Column]) -> ScoreColumns:
-    """Score each row by itself: `one` takes its value of every column and gives the fields that the kind declares."""
+    """Score each row separately: `one` takes the row's column values and returns the fields that the kind declares."""
     # reversed, so that of several failures of a row that of the first column is kept
     failures = {place: failure for column in reversed(columns) for place, failure in column.failures.items()}
     rows: list[Mapping[str, Any]] = []

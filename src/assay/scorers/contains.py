@@ -1,4 +1,4 @@
-"""`contains`: the reply holds the expected text somewhere."""
+"""`contains`: the expected text occurs in the reply."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.types import Rows, ScoreColumns
 
 
 class Contains(TextScorer):
-    """Whether the substring is part of the text."""
+    """Whether the text contains the substring."""
 
     type: Literal["contains"]
     substring: Template

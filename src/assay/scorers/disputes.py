@@ -1,4 +1,4 @@
-"""What the readers of multiple-choice replies disagree about, and what each would make of the accuracy."""
+"""Disagreements between the readers of multiple-choice replies, and the accuracy by each reader."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HEAD = "the readers disagree: "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readings:
-    """What each reader read in the reply to one sample."""
+    """The choice that each reader found in the reply to one sample."""
 
     sample_id: str
     ground_truth: str
@@ -31,12 +31,12 @@ class DisputeReport:
 
 
 def disputed_detail(ground_truth: str, readers: Mapping[str, str | None]) -> str:
-    """The detail of the failure that a disputed sample becomes; `readings_of_failure` reads it back."""
+    """Encode the readings of a disputed sample as the detail of its failure; `readings_of_failure` decodes it."""
     return _HEAD + orjson.dumps({"ground_truth": ground_truth, "readers": readers}).decode()
 
 
 def readings_of_failure(sample_id: str, detail: str) -> Readings | None:
-    """The readings in a failure's detail, None when the failure is another one.
+    """Decode the readings from a failure's detail; None for any other failure.
 
     >>> readings_of_failure("7", disputed_detail("B", {"first": "A", "statement": "B"})).readers
     {'first': 'A', 'statement': 'B'}

@@ -1,4 +1,4 @@
-"""`embedding_similarity`: how close the reply is to the ground truth by the cosine of their embeddings."""
+"""`embedding_similarity`: the cosine similarity between the embeddings of the reply and the ground truth."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.types import Ask, Failure, Request, Rows, Sampling, Score
 
 
 class EmbeddingSimilarity(TextScorer):
-    """The cosine of the embeddings of the text and of the ground truth; a negative cosine scores 0."""
+    """The cosine of the embeddings of the text and the ground truth; a negative cosine scores 0."""
 
     type: Literal["embedding_similarity"]
     ground_truth: Template
@@ -54,7 +54,7 @@ async def embedding_similarity(settings: EmbeddingSimilarity, rows: Rows, ask: A
             raise reply
         vector = _vector(reply.text)
         if vector is None:
-            detail = f'"{settings.model_key}" gave no embedding: is it a model with `task: embeddings`?'
+            detail = f'"{settings.model_key}" returned no embedding: is it a model with `task: embeddings`?'
             return Failure(stage=STAGE, kind="parse", detail=detail)
         vectors.append(vector)
     value = cosine(*vectors)

@@ -21,7 +21,7 @@ Step = Literal["strip", "lower", "unicode", "punctuation"]
 
 
 class StringEquals(TextScorer):
-    """Exact equality with the ground truth; `normalize` names what is evened out on both sides first."""
+    """Exact equality with the ground truth; `normalize` lists the differences to ignore on both sides."""
 
     type: Literal["string_equals"]
     ground_truth: Template
@@ -35,7 +35,7 @@ class StringEquals(TextScorer):
 
 
 def string_equals(settings: StringEquals, rows: Rows) -> ScoreColumns:
-    """1.0 where the text equals the ground truth, 0.0 where it does not.
+    """Score 1.0 if the text equals the ground truth, else 0.0.
 
     >>> rows = Rows(positions=[0], ids=["0"], samples=[{"a": "Paris"}], answers=["Paris"])
     >>> settings = StringEquals(type="string_equals", ground_truth="{{ sample.a }}")
@@ -87,7 +87,7 @@ def _evened(text: str, steps: Iterable[str]) -> str:
 
 
 def near_miss_note(settings: StringEquals, metadata: StoredMetadata) -> Mapping[str, Any] | None:
-    """How many answers `normalize: [unicode, strip]` would make equal to their ground truth."""
+    """Note how many more answers would equal their ground truth under `normalize: [unicode, strip]`."""
     n = sum(1 for _ in metadata.with_field(EQUAL_AFTER))
     if not n:
         return None

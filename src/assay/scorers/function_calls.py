@@ -1,4 +1,4 @@
-"""`function_call_coverage`: which of the required function calls a conversation made."""
+"""`function_call_coverage`: the share of required function calls that a conversation made."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _is_fixed(entry: Any) -> bool:
 
 
 class FunctionCallCoverage(ReplyScorer):
-    """How many of the required function calls the conversation has; one call counts for one entry."""
+    """The share of required function calls in the conversation; each call satisfies one entry."""
 
     type: Literal["function_call_coverage"]
     function_calls: Annotated[Any, BeforeValidator(templates_of)]
@@ -109,7 +109,7 @@ def required_calls(entries: Sequence[Any]) -> list[Call]:
             raw_arguments = entry.get("arguments")
             arguments = ANY_ARGUMENTS if raw_arguments is None else _arguments(raw_arguments)
             if arguments is not ANY_ARGUMENTS and not isinstance(arguments, Mapping):
-                raise RowFailureError(f"the arguments of entry {number} are no mapping")
+                raise RowFailureError(f"the arguments of entry {number} are not a mapping")
             required.append((entry["name"], arguments))
         else:
             raise RowFailureError(f"entry {number} of function_calls is neither a name nor {{name, arguments}}")
@@ -132,7 +132,7 @@ def _arguments(arguments: Any) -> Any:
 
 
 def call_fits(required: Call, call: Call) -> bool:
-    """Whether a call is the required one; its arguments count where the entry has some."""
+    """Return whether a call satisfies an entry; arguments matter only if the entry has some."""
     if required[0] != call[0]:
         return False
     return required[1] is ANY_ARGUMENTS or same_json(required[1], call[1])
@@ -161,7 +161,7 @@ def _matched_in_any_order(required: Sequence[Call], calls: Sequence[Call]) -> in
 
 
 def _matched_in_order(required: Sequence[Call], calls: Sequence[Call]) -> int:
-    """The most entries that can be found one after the other: their longest common subsequence."""
+    """Return the longest common subsequence of entries and calls."""
     best = [0] * (len(calls) + 1)
     for entry in required:
         before = 0

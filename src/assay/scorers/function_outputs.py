@@ -1,4 +1,4 @@
-"""`function_call_output_contains`, `function_call_output_not_contains`: what the outputs of a function say."""
+"""`function_call_output_contains` and `function_call_output_not_contains`: patterns in a function's outputs."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class FunctionCallOutputContains(FunctionOutputScorer):
 
 
 class FunctionCallOutputNotContains(FunctionOutputScorer):
-    """Whether no output of the function matches the pattern; a function that was not called has none."""
+    """Whether no output of the function matches the pattern; a function that was not called has no outputs."""
 
     type: Literal["function_call_output_not_contains"]
 
 
 def outputs_of(trace: Trace, function: str) -> list[str]:
-    """What the calls of a function returned, in order.
+    """Return the outputs of a function's calls, in order.
 
     >>> call = {"type": "function_call", "name": "f", "call_id": "1"}
     >>> outputs_of(Trace((call, {"type": "function_call_output", "call_id": "1", "output": "ok"})), "f")

@@ -1,4 +1,4 @@
-"""What a sample is scored against: a ground truth that nobody recorded is a failure, never a wrong answer."""
+"""The ground truth of a sample: a missing ground truth is a failure, never a wrong answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _STAGE = "score"
 
 
 def ground_truths(template: Template, rows: Rows, *, allow_empty: bool = False) -> Column:
-    """The ground truth of every row as text; a row fails where it is null, and where it is empty unless allowed.
+    """Return the ground truth of every row as text; a row fails if it is null, or empty unless allowed.
 
     >>> rows = Rows(positions=[0, 1], ids=["0", "1"], samples=[{"a": "x"}, {"a": None}])
     >>> ground_truths(Template("{{ sample.a }}"), rows).failures[1].detail
@@ -23,7 +23,7 @@ def ground_truths(template: Template, rows: Rows, *, allow_empty: bool = False) 
 
 
 def present_texts(template: Template, rows: Rows, name: str, *, allow_empty: bool) -> Column:
-    """The text of a template for every row that has one; `name` is missing where there is none."""
+    """Render a template for every row that has a value; `name` describes the missing one."""
     column = values(template, rows, stage=_STAGE)
     texts = as_texts(template, column, stage=_STAGE)
     # a search of the whole column costs next to nothing; rows are looked at only when one of them has no value
@@ -43,20 +43,20 @@ def present_texts(template: Template, rows: Rows, name: str, *, allow_empty: boo
 
 
 def check_not_empty(template: Template, *, allow_empty: bool) -> None:
-    """Refuse a fixed ground truth that is empty: every sample would fail."""
+    """Reject a constant ground truth that is empty: every sample would fail."""
     if not allow_empty and is_constant(template) and not template.removesuffix("\n"):
         raise ValueError("the ground truth is empty; `allow_empty: true` says that the empty text is a real answer")
 
 
 def _may_hide_null(texts: list[Any]) -> bool:
-    """Whether a text may be what a filter made of null, such as `{{ sample.answer | trim }}`."""
+    """Return whether a filter may have turned null into text, as in `{{ sample.answer | trim }}`."""
     return any(word in texts for word in ("None", "none", "NONE"))
 
 
 def _absent(
     template: Template, rows: Rows, raw_values: list[Any], texts: Column, *, allow_empty: bool
 ) -> dict[int, str]:
-    """Why rows have no value, by their places."""
+    """Explain why rows have no value, by position."""
     names = [use.name for use in columns_read(template)]
     value_name = f'"{names[0]}"' if len(names) == 1 else "the template's value"
     reasons: dict[int, str] = {}

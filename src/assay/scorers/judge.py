@@ -1,4 +1,4 @@
-"""What all scorers that ask a judge share: its model, its prompts, and the asking."""
+"""Shared parts of judge scorers: the model, the prompts, and the call."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class JudgeScorerSpec(ScorerSpec):
 
 
 async def judged(settings: JudgeScorerSpec, rows: Rows, ask: Ask, form: Form[Value]) -> Verdict[Value] | Failure:
-    """The judge's verdict on the one row, in the form that is wanted."""
+    """Ask the judge about one row and return its verdict in the requested form."""
     system, user = settings.system_prompt, settings.user_prompt
     rendered: list[str | None] = []
     for prompt in (system, user):
@@ -52,7 +52,7 @@ async def judged(settings: JudgeScorerSpec, rows: Rows, ask: Ask, form: Form[Val
 
 
 def verdict_metadata(verdict: Verdict[Any]) -> dict[str, Any]:
-    """What a judge said beside its verdict, as metadata."""
+    """Return a judge's explanation and details as metadata."""
     return {"reasoning": verdict.reasoning, "confidence": verdict.confidence}
 
 
@@ -64,5 +64,5 @@ def distinct(labels: Sequence[str], others: Sequence[str] = ()) -> None:
         if not trimmed:
             raise ValueError("a label is empty")
         if trimmed in seen:
-            raise ValueError(f'the label "{trimmed}" comes twice')
+            raise ValueError(f'the label "{trimmed}" appears twice')
         seen.add(trimmed)

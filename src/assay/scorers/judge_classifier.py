@@ -46,7 +46,7 @@ class JudgeClassifier(JudgeScorerSpec):
 
 
 async def judge_classifier(settings: JudgeClassifier, rows: Rows, ask: Ask) -> Score | Failure:
-    """Whether the judge's label is a correct one, and the label in its declared spelling."""
+    """Score whether the judge's label is a correct one, and return the label in its declared spelling."""
     truth = _ground_truth(settings, rows)
     if isinstance(truth, Failure):
         return truth
@@ -64,7 +64,7 @@ async def judge_classifier(settings: JudgeClassifier, rows: Rows, ask: Ask) -> S
 
 
 def _ground_truth(settings: JudgeClassifier, rows: Rows) -> str | Failure | None:
-    """The true label as text, None when nobody knows it; found before anything is asked."""
+    """Return the true label as text, or None if it is unknown; evaluated before any call."""
     if settings.ground_truth is None:
         label = rows.samples[0].get(_TRUTH)
     else:

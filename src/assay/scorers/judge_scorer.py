@@ -1,4 +1,4 @@
-"""`model_as_a_judge_scorer`: a judge gives each sample a number on a scale."""
+"""`model_as_a_judge_scorer`: a judge rates each sample on a numeric scale."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.types import Ask, Failure, Rows, Score
 
 
 class JudgeScale(JudgeScorerSpec):
-    """A judge gives a number from `score_min` to `score_max`; the score is its place between them, from 0 to 1."""
+    """A judge's number from `score_min` to `score_max`, rescaled to 0 to 1."""
 
     type: Literal["model_as_a_judge_scorer"]
     score_min: float = Field(default=0, allow_inf_nan=False)
@@ -35,7 +35,7 @@ class JudgeScale(JudgeScorerSpec):
 
 
 async def judge_scale(settings: JudgeScale, rows: Rows, ask: Ask) -> Score | Failure:
-    """The judge's number as a share of the scale; a number outside of it is never moved inside."""
+    """Return the judge's number as a share of the scale; a number out of range is a failure, never clamped."""
     low, high = settings.score_min, settings.score_max
     verdict = await judged(settings, rows, ask, score_form(low, high))
     if isinstance(verdict, Failure):

@@ -1,4 +1,4 @@
-"""`labeler_via_model`: a judge says what each sample is, without saying whether that is good."""
+"""`labeler_via_model`: a judge labels each sample without rating it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.types import Ask, Failure, Rows, Score
 
 
 class Labeler(JudgeScorerSpec):
-    """A judge puts a label on each sample: one of `valid_labels`, or any where there are none."""
+    """A judge's label for each sample: one of `valid_labels`, or any label if there are none."""
 
     type: Literal["labeler_via_model"]
     valid_labels: list[str] = Field(default_factory=list)

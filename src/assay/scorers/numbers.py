@@ -1,4 +1,4 @@
-"""Numbers in text, as people write them: 1,234.5, -3, $18, 5 %, 1e3, 3/4, 10^5."""
+"""Parse numbers in text as people write them: 1,234.5, -3, $18, 5 %, 1e3, 3/4, 10^5."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _SYMBOL = re.compile(
 
 
 def last_number(text: str) -> Number | None:
-    """The last number in a text, None when there is none.
+    """Return the last number in a text, or None without one.
 
     >>> last_number("She makes 9 * 2 = $18."), last_number("so 3/4"), last_number("none")
     (Decimal('18'), Decimal('0.75'), None)
@@ -73,7 +73,7 @@ def last_number(text: str) -> Number | None:
 
 
 def one_number(text: str) -> Number:
-    """The number that a text holds, as a ground truth does; a ValueError says why there is not exactly one.
+    """Return the only number in a ground truth; a ValueError explains why there is not exactly one.
 
     Words and units may stand around it. Of a worked solution that ends in `#### 18`, as in GSM8K, the end counts.
 
@@ -91,7 +91,7 @@ def one_number(text: str) -> Number:
             raise ValueError("is a time, not one number")
         if _RANGE.search(text):
             raise ValueError("is a range, not one number")
-        raise ValueError("holds more than one number")
+        raise ValueError("contains more than one number")
     symbol = _SYMBOL.search(rest)
     if symbol is not None:
         raise ValueError(f'is not one number: "{symbol[0]}" stands beside it')
@@ -102,7 +102,7 @@ def one_number(text: str) -> Number:
 
 
 def close(expected: Number, actual: Number, tolerance: Decimal) -> bool:
-    """Whether two numbers differ by no more than the tolerance."""
+    """Return whether two numbers differ by at most the tolerance."""
     if isinstance(expected, Decimal) and isinstance(actual, Decimal):
         return expected == actual or _WIDE.subtract(expected, actual).copy_abs() <= tolerance
     one, two = _as_fraction(expected), _as_fraction(actual)
@@ -173,7 +173,7 @@ def _simplest(value: Fraction) -> Number:
 
 
 def _as_fraction(value: Number) -> Fraction | None:
-    """The number as a fraction; None where writing it out would take too much memory."""
+    """Return the number as a fraction; None if writing it out would need too much memory."""
     if isinstance(value, Decimal):
         if abs(value.adjusted()) > LARGEST_POWER:
             return None

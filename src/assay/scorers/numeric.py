@@ -1,4 +1,4 @@
-"""`numeric_equals`: the number in the reply is the expected one."""
+"""`numeric_equals`: the number in the reply equals the expected one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.types import Rows, ScoreColumns
 
 
 class NumericEquals(TextScorer):
-    """The last number of the text, or of what `pattern` finds last in it, equals the one number of the ground truth."""
+    """Whether the last number of the text, or of the last match of `pattern`, equals the number in the ground truth."""
 
     type: Literal["numeric_equals"]
     ground_truth: Template
@@ -34,7 +34,7 @@ class NumericEquals(TextScorer):
 
 
 def numeric_equals(settings: NumericEquals, rows: Rows) -> ScoreColumns:
-    """1.0 where the two numbers differ by no more than the tolerance; an answer without a number is wrong."""
+    """Score 1.0 if the two numbers differ by at most the tolerance; an answer without a number is wrong."""
     tolerance = Decimal(repr(settings.tolerance))
     pattern = None if settings.pattern is None else str(settings.pattern)
 
@@ -59,7 +59,7 @@ def numeric_equals(settings: NumericEquals, rows: Rows) -> ScoreColumns:
 
 
 def _marked(text: str, pattern: str | None) -> str | None:
-    """What the pattern's last match in the text holds: its first group, or all of it."""
+    """Return the text of the pattern's last match: its first group, or all of it."""
     if pattern is None:
         return text
     last = deque(compiled(pattern).finditer(matchable(text)), maxlen=1)

@@ -12,14 +12,14 @@ PATTERN_CHARACTERS = 10_000
 
 
 def checked_pattern(pattern: str) -> str:
-    """The pattern itself if RE2 can run it; a ValueError that says what it cannot do."""
+    """Return the pattern if RE2 supports it; otherwise raise a ValueError that explains why not."""
     compiled(pattern)
     return pattern
 
 
 @lru_cache(maxsize=256)
 def compiled(pattern: str) -> Any:
-    """The pattern made ready."""
+    """Compile the pattern."""
     import re2
 
     if len(pattern) > PATTERN_CHARACTERS:

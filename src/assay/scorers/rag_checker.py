@@ -1,4 +1,4 @@
-"""`rag_checker`: a judge breaks answer and target into claims and says which text entails which."""
+"""`rag_checker`: a judge splits answer and target into claims and decides which text entails which claim."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ REQUIRED_PREFIX = "required_"
 
 
 class RagChecker(ReplyScorer):
-    """How well an answer and the passages behind it cover the claims of a target answer, claim by claim."""
+    """How well an answer and its retrieved passages cover the claims of a target answer, claim by claim."""
 
     type: Literal["rag_checker"]
     judge_model_key: Annotated[Located, Field(min_length=1)]
@@ -58,7 +58,7 @@ class RagChecker(ReplyScorer):
 
     @property
     def has_target(self) -> bool:
-        """Whether the dataset has something to hold the answer against."""
+        """Return whether the dataset has a target to compare the answer with."""
         return self.target_column is not None or self.target_claims_column is not None
 
     @property
@@ -96,8 +96,8 @@ class _Stopped(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
-    """The claims of the response or of the target, and what the judge says of each.
+class ClaimSide:
+    """The claims of the response or the target, with the judge's entailments.
 
     `by_other` holds whether the other side's text entails the claim, `by_chunk` the same for every chunk; None where
     the scores do not need it.
@@ -108,10 +108,10 @@ class Side:
     by_other: Sequence[Entailment] | None = None
     by_chunk: Sequence[Sequence[Entailment]] | None = None
 
-    def required(self) -> Side:
+    def required(self) -> ClaimSide:
         """The claims that a good answer must make."""
         positions = [position for position, label in enumerate(self.labels or ()) if label == "REQUIRED"]
-        return Side(
+        return ClaimSide(
             claims=[self.claims[position] for position in positions],
             by_other=None if self.by_other is None else [self.by_other[position] for position in positions],
             by_chunk=None
@@ -159,7 +159,7 @@ async def check_rag(settings: RagChecker, rows: Rows, ask: Ask) -> Score | Failu
 
 async def _claims(
     settings: RagChecker, judge: ClaimJudge, sample: Mapping[str, Any], query: str, response: str
-) -> tuple[Side, Side]:
+) -> tuple[ClaimSide, ClaimSide]:
     """The claims of both sides with their labels: from the dataset where it has them, else from the judge."""
     needs_claims = settings.target_column is None or not _OF_TARGET_CLAIMS.isdisjoint(settings.computed)
     wants_target = settings.has_target and needs_claims
@@ -172,12 +172,12 @@ async def _claims(
     for side in sides:
         if isinstance(side, Failure):
             raise _Stopped(side)
-    return sides[0], sides[1] if wants_target else Side(claims=())
+    return sides[0], sides[1] if wants_target else ClaimSide(claims=())
 
 
 async def _side(
     settings: RagChecker, judge: ClaimJudge, sample: Mapping[str, Any], query: str, text: str, side: str
-) -> Side | Failure:
+) -> ClaimSide | Failure:
     column: ColumnName | None = getattr(settings, f"{side}_claims_column")
     claims: list[Claim] | Failure
     if column is None:
@@ -185,7 +185,7 @@ async def _side(
     else:
         claims = _read(sample, column, claims_of)
     if isinstance(claims, Failure) or settings.mode == "all_claims":
-        return claims if isinstance(claims, Failure) else Side(claims=claims)
+        return claims if isinstance(claims, Failure) else ClaimSide(claims=claims)
     extracted = claims
     labelled: ColumnName | None = getattr(settings, f"{side}_labels_column")
     labels: list[Label] | Failure
@@ -194,17 +194,17 @@ async def _side(
         labels = await judge.label(query, context, extracted, settings.claim_labeling_instructions)
     else:
         labels = _read(sample, labelled, lambda value: labels_of(value, extracted))
-    return labels if isinstance(labels, Failure) else Side(claims=extracted, labels=labels)
+    return labels if isinstance(labels, Failure) else ClaimSide(claims=extracted, labels=labels)
 
 
 async def _entailed(
     settings: RagChecker,
     judge: ClaimJudge,
-    response: Side,
-    target: Side,
+    response: ClaimSide,
+    target: ClaimSide,
     texts: tuple[str, str],
     chunks: Sequence[str] | None,
-) -> tuple[Side, Side]:
+) -> tuple[ClaimSide, ClaimSide]:
     """Both sides with all entailments that the scores need: one question for each text."""
     needs = _Needs.of(settings.computed, has_chunks=chunks is not None)
     of_response = response.claims if needs.response_in_chunks else []
@@ -236,7 +236,7 @@ async def _entailed(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Needs:
-    """Which claims must be looked for in which texts."""
+    """The claims and texts whose entailments the scores need."""
 
     response_in_target: bool
     target_in_response: bool
@@ -245,7 +245,7 @@ class _Needs:
 
     @classmethod
     def of(cls, scores: Sequence[str], *, has_chunks: bool) -> _Needs:
-        """What the scores take, where there are chunks and where there are none."""
+        """Return the entailments that the scores need, with and without chunks."""
         selected = {name for name in scores if has_chunks or name in WITHOUT_CONTEXT}
         return cls(
             response_in_target=bool(selected & {"precision", "f1_score", "hallucination", "self_knowledge", *_NOISE}),
@@ -255,7 +255,7 @@ class _Needs:
         )
 
 
-def _values(settings: RagChecker, response: Side, target: Side) -> dict[str, float | None]:
+def _values(settings: RagChecker, response: ClaimSide, target: ClaimSide) -> dict[str, float | None]:
     """The scores of all claims, of the required ones, or of both."""
     names = settings.computed
     if settings.mode == "all_claims":
@@ -267,7 +267,7 @@ def _values(settings: RagChecker, response: Side, target: Side) -> dict[str, flo
     return {**every, **{f"{REQUIRED_PREFIX}{name}": value for name, value in required.items()}}
 
 
-def rag_scores(names: Sequence[str], response: Side, target: Side) -> dict[str, float | None]:
+def rag_scores(names: Sequence[str], response: ClaimSide, target: ClaimSide) -> dict[str, float | None]:
     """The scores by name; None where a denominator is empty or nothing was retrieved."""
     correct = None if response.by_other is None else [entry.entailed for entry in response.by_other]
     recalled = None if target.by_other is None else [entry.entailed for entry in target.by_other]
@@ -318,7 +318,7 @@ def _f1(precision: float | None, recall: float | None) -> float | None:
 
 
 def _chunks(settings: RagChecker, rows: Rows) -> list[str] | None:
-    """The retrieved passages; None where nothing says what was retrieved, which is not the same as nothing."""
+    """Return the retrieved passages; None if retrieval was not recorded, unlike an empty list."""
     if settings.chunks is not None:
         column = lists(settings.chunks, rows, stage=STAGE)
         if column.failures:

@@ -1,4 +1,4 @@
-"""`regex`: a pattern is found in the reply."""
+"""`regex`: a pattern matches in the reply."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.types import Rows, ScoreColumns
 
 
 class Regex(TextScorer):
-    """Whether an RE2 pattern matches somewhere in the text, or with `full_match` all of it."""
+    """Whether an RE2 pattern matches anywhere in the text, or with `full_match` the whole text."""
 
     type: Literal["regex"]
     pattern: Located

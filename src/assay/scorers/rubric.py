@@ -16,10 +16,11 @@ from pydantic import Field, field_validator, model_validator
 from assay.errors import SpecError
 from assay.judging.escalation import Escalation, check_names
 from assay.judging.examples import FewShot
+from assay.judging.judge import Judge
 from assay.judging.judge_failures import count_votes, missing_notes
 from assay.judging.outcome import beside_truth, field_names, metric_key, outcome_of, value_names
 from assay.judging.panel import grade
-from assay.judging.panel_config import Judge, LLMCalls, PanelConfig, check_panel, weight_notes, with_replicas
+from assay.judging.panel_config import LLMCalls, PanelConfig, check_panel, weight_notes, with_replicas
 from assay.judging.question import Submission
 from assay.judging.reports import mean_of
 from assay.judging.rubric import Rubric
@@ -46,14 +47,14 @@ class JudgeSettings(Settings):
 
     @property
     def judge(self) -> Judge:
-        """The judge as the panel knows it; its id is its model's name unless it has one."""
+        """Build the panel's judge; its id defaults to its model's name."""
         model = str(self.model_key)
         sampling = Sampling() if self.sampling is None else self.sampling.value
         return Judge(id=str(self.id or model), model=model, weight=self.weight, sampling=sampling)
 
 
 class EscalationSettings(Settings):
-    """Judges that decide a criterion if the first judges' confidence is below `threshold`, or below its own."""
+    """The judges that decide a criterion if the first judges' confidence is below its threshold."""
 
     judges: list[JudgeSettings] = Field(min_length=1)
     threshold: float = Field(ge=0, le=1)
@@ -62,7 +63,7 @@ class EscalationSettings(Settings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricItem:
-    """One row as a panel grades it: the text, the rubric for it, and what a person said of it, if anybody did."""
+    """One row as a panel grades it: the text, its rubric, and the human verdicts if there are any."""
 
     submission: Submission
     rubric: Rubric
@@ -95,7 +96,8 @@ class RubricScorer(TextScorer):
     escalation: EscalationSettings | None = None
 
     keeps_abstentions: ClassVar[bool] = False
-    """Whether a panel that abstained leaves a score without its number, which has the votes, instead of a failure."""
+    """Return whether an abstention of the panel is stored as a score without a value, with its votes, not as a failure.
+    """
 
     @field_validator("rubric")
     @classmethod
@@ -125,7 +127,7 @@ class RubricScorer(TextScorer):
 
     @cached_property
     def config(self) -> PanelConfig:
-        """How the panel works."""
+        """Return the settings of the panel."""
         return PanelConfig(
             aggregation=self.aggregation,
             ordinal_aggregation=self.ordinal_aggregation,
@@ -153,12 +155,12 @@ class RubricScorer(TextScorer):
 
     @property
     def examples(self) -> FewShot | None:
-        """What judges see of earlier verdicts; files name none."""
+        """Return the few-shot examples; task files have none."""
         return None
 
     @property
     def scoring(self) -> Scoring:
-        """How verdicts become a score."""
+        """Return the settings that turn verdicts into a score."""
         return Scoring(
             cannot_assess=self.cannot_assess,
             partial_credit=self.partial_credit,
@@ -180,7 +182,7 @@ class RubricScorer(TextScorer):
         return copy
 
     def plan_notes(self) -> tuple[str, ...]:
-        """Which verdicts are doubtful is known after the first judges have answered."""
+        """Note in plans that the number of escalated criteria is known only after the first judges have answered."""
         if self.escalation is None:
             return ()
         names = ", ".join(judge.id for judge in self.escalation_panel)
@@ -198,7 +200,7 @@ class RubricScorer(TextScorer):
         return self.changed(seed=seed)
 
     def content(self) -> Mapping[str, Any]:
-        """The rubric, which may stand in a file of its own."""
+        """Return the rubric, inline or from its own file."""
         rubric: Rubric = self.rubric
         return rubric.content()
 
@@ -207,7 +209,7 @@ class RubricScorer(TextScorer):
         return hashlib.sha256(orjson.dumps(self.content())).hexdigest()
 
     def score_fields(self) -> tuple[str, ...]:
-        """The totals, a number and a label per criterion, and what stands beside them."""
+        """Return the score fields: the totals, then a value and a label per criterion, then details."""
         per_rubric = (field_names(rubric, with_truth=self.ground_truth is not None) for rubric in self.rubrics)
         return tuple(dict.fromkeys(name for names in per_rubric for name in names))
 
@@ -240,7 +242,7 @@ class RubricScorer(TextScorer):
         """Hear how long the panel took for a row; a task keeps no such notes."""
 
     def item(self, rows: Rows) -> RubricItem | Failure:
-        """The one row as the panel grades it, or why it cannot."""
+        """Build the item for one row, or return the reason why it cannot be graded."""
         text = looked_at(self, rows)
         if text.failures:
             return text.failures[0]
@@ -270,7 +272,7 @@ class RubricScorer(TextScorer):
         return RubricItem(submission=submission, rubric=rubric, truth=truth)
 
     def _truth(self, rows: Rows) -> list[Verdict] | Failure | None:
-        """What a person said of the row, one verdict per criterion; None where the file does not say."""
+        """Return the human verdicts on a row, one per criterion; None if the file names none."""
         if self.ground_truth is None:
             return None
         column = values(self.ground_truth, rows, stage=STAGE)
@@ -298,12 +300,12 @@ def _read_rubric(source: Any) -> Rubric:
     path = folder / source
     root = project_folder(folder / "task")
     if not path.resolve().is_relative_to(root.resolve()):
-        raise SpecError(f'"{source}" leads out of the project folder {root}; `$ref` with --allow-outside permits it')
+        raise SpecError(f'"{source}" is outside the project folder {root}; `$ref` with --allow-outside permits it')
     return Rubric.from_file(path)
 
 
 async def judge_by_rubric(settings: RubricScorer, rows: Rows, ask: Ask) -> Score | Failure:
-    """The panel's score of the one row, with a number and a label per criterion."""
+    """Grade one row with the panel; the score has a value and a label per criterion."""
     item = settings.item(rows)
     if isinstance(item, Failure):
         return item
@@ -318,7 +320,7 @@ async def judge_by_rubric(settings: RubricScorer, rows: Rows, ask: Ask) -> Score
 
 
 def _panel_detail(settings: RubricScorer, rows: Iterable[Said]) -> Mapping[str, Any] | None:
-    """How many verdicts were escalated or decided by a tie, missing votes, and weights that change nothing."""
+    """Summarise escalations, ties, missing votes, and weights without effect."""
     scored = [metadata for _, metadata, _ in rows if metadata is not None]
     verdicts = sum(len(metadata.get("votes", {})) for metadata in scored)
     ties = sum(len(metadata.get("decided_by_tie", ())) for metadata in scored)

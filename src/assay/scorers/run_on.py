@@ -1,4 +1,4 @@
-"""Where a reply runs on after its answer: a base model invents the next question, and answers that one too."""
+"""Find where a reply runs on after its answer: a base model may invent and answer further questions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import islice
 
 MOST_MARKS = 16
-"""Every mark costs a reading of what stands before it; a reply with more of them repeats itself."""
+"""The limit on marks; a reply with more repeats itself, and each mark costs a scan of the preceding text."""
 
 _HEADING = r"(?:Next\s+)?(?:Question|Problem|Exercise|Example|Quiz)"
 _MARK = re.compile(
@@ -29,7 +29,7 @@ _ASKS = re.compile(r"(?:\?|_{2,}\.?)[*_\s]*$|^\s*\d{1,4}[.)]\s")
 
 
 def run_on_marks(text: str, choices: tuple[str, ...]) -> Iterator[int]:
-    """Where a new question may begin in a tidied text, in order.
+    """Return the positions where a new question may begin in a tidied text, in order.
 
     >>> list(run_on_marks("B\\nQuestion: Why?\\nAnswer: C", ("A", "B", "C")))
     [2]

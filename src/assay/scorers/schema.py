@@ -19,12 +19,12 @@ from assay.types import Rows, ScoreColumns
 MOST_STEPS = 200_000
 """Keywords that are applied to one reply. References that branch double the work at every level: 24 levels are 2^24."""
 _steps: ContextVar[list[int]] = ContextVar("_steps")
-"""How many keywords were applied to the reply that is being looked at, in a list so that it can be counted up."""
+"""The number of keywords applied to the current reply, in a list so that it can be incremented."""
 _DATA_KEYWORDS = ("const", "enum", "default", "examples")
 
 
 class JsonSchema(TextScorer):
-    """Whether the text is JSON that a JSON Schema accepts; the schema is a mapping, or JSON text of one."""
+    """Whether the text is JSON that conforms to a JSON Schema, given as a mapping or as JSON text."""
 
     type: Literal["json_schema"]
     wanted: Any = Field(alias="schema")
@@ -111,7 +111,7 @@ def _newest() -> Any:
 
 @lru_cache(maxsize=64)
 def _judge(schema_text: str) -> Callable[[Any], str | None]:
-    """A function that gives the first problem of a document, None when the schema accepts it."""
+    """Return a function that reports the first problem of a document, None if the schema accepts it."""
     from jsonschema.exceptions import best_match
     from jsonschema.validators import extend, validator_for
     from referencing import Registry

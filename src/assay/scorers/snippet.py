@@ -32,7 +32,7 @@ class PythonScorer(ScorerSpec):
 
 
 def snippet(settings: PythonScorer, rows: Rows, *, sandbox: Sandbox) -> ScoreColumns:
-    """What the function says of each row; a row for which it fails, crashes or hangs fails alone.
+    """Run the function on each row; a row on which it fails, crashes or hangs fails alone.
 
     >>> code = "def compute_scores(sample): return {'length': len(sample['text'])}"
     >>> settings = PythonScorer(type="python", compute_scores_snippet=ScoreCode(code), metrics=[])
@@ -48,7 +48,7 @@ def snippet(settings: PythonScorer, rows: Rows, *, sandbox: Sandbox) -> ScoreCol
 
 
 def arguments(rows: Rows, *, outputs: bool) -> list[list[Any]]:
-    """What crosses the pipe for each row: sample, id, and where the function takes it the answer with its trace."""
+    """Build the function's arguments for each row: the sample, its id, and the answer with its trace if taken."""
     n = len(rows)
     nothing: Sequence[Any] = [None] * n
     answers = rows.answers if outputs and rows.answers is not None else nothing
@@ -76,20 +76,20 @@ def scored(results: Sequence[Result], code: Code) -> ScoreColumns:
 
 
 def read_score(result: Result, function: str) -> tuple[Fields, Fields]:
-    """The values and the metadata that a call gave; a RowFailureError says what is wrong with them."""
+    """Read the values and metadata that a call returned; a RowFailureError explains what is wrong."""
     if isinstance(result, CallFailed):
         raise RowFailureError(result.detail, "code")
     values, metadata = _parts(result.value, function)
     if not values:
-        raise RowFailureError(f"{function} gave no value", "code")
+        raise RowFailureError(f"{function} returned no value", "code")
     for name, value in values.items():
         if not _fits(value):
-            raise RowFailureError(f'{function} gave {described(value)} for "{name}"; {_WANTED}', "code")
+            raise RowFailureError(f'{function} returned {described(value)} for "{name}"; {_WANTED}', "code")
     try:
         orjson.dumps([values, metadata], option=orjson.OPT_PASSTHROUGH_SUBCLASS)
     except TypeError as error:
         if "64-bit" not in str(error):
-            raise RowFailureError(f"{function} gave what cannot be stored: {error}", "code") from None
+            raise RowFailureError(f"{function} returned a value that cannot be stored: {error}", "code") from None
     return values, {PRINTED: result.printed, **metadata} if result.printed else metadata
 
 
@@ -99,13 +99,13 @@ _WANTED = "a value is a finite number, text, true or false, and a field without 
 def _parts(value: Any, function: str) -> tuple[Fields, Fields]:
     """A flat mapping of values, or one with `scores` and `metadata`."""
     if not isinstance(value, dict):
-        raise RowFailureError(f"{function} gave {described(value)}, not a mapping of values", "code")
+        raise RowFailureError(f"{function} returned {described(value)}, not a mapping of values", "code")
     if "scores" not in value or not set(value) <= {"scores", "metadata"}:
         return value, {}
     values, metadata = value["scores"], value.get("metadata") or {}
     for name, part in (("scores", values), ("metadata", metadata)):
         if not isinstance(part, dict):
-            raise RowFailureError(f'{function} gave {described(part)} for "{name}", not a mapping', "code")
+            raise RowFailureError(f'{function} returned {described(part)} for "{name}", not a mapping', "code")
     return values, metadata
 
 

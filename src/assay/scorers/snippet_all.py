@@ -41,9 +41,9 @@ def _entries(result: Result, n: int, function: str) -> list[Result]:
     if isinstance(result, CallFailed):
         return [result] * n
     if not isinstance(result.value, list):
-        wrong = f"{function} gave {described(result.value)}, not a list with one entry a sample"
+        wrong = f"{function} returned {described(result.value)}, not a list with one entry per sample"
     elif len(result.value) != n:
-        wrong = f"{function} gave {len(result.value):,} entries for {n:,} samples"
+        wrong = f"{function} returned {len(result.value):,} entries for {n:,} samples"
     else:
         return [Returned(entry) for entry in result.value]
     return [CallFailed(wrong)] * n

@@ -18,7 +18,7 @@ from assay.types import MAX_FANOUT, Failure, Fanned, Rows
 
 
 def postprocess(settings: Postprocessor, rows: Rows, *, sandbox: Sandbox) -> list[Sequence[Fanned] | Failure]:
-    """The rows that become of each answered row, in order; one for which the function fails has a failure instead."""
+    """Return the rows produced from each answered row, in order; a row on which the function fails is a failure."""
     n = len(rows)
     answers: Sequence[Any] = [None] * n if rows.answers is None else rows.answers
     traces: Sequence[Any] = [None] * n if rows.traces is None else [trace.items for trace in rows.traces]
@@ -40,11 +40,11 @@ def _fanned(result: Result) -> Sequence[Fanned] | Failure:
 
 def _rows(value: Any) -> list[Fanned]:
     if not isinstance(value, list):
-        raise UnreadableError("code", f"postprocess gave {described(value)}, not a list of (sample, solver_output)")
+        raise UnreadableError("code", f"postprocess returned {described(value)}, not a list of (sample, solver_output)")
     if not value:
-        raise UnreadableError("code", "postprocess gave no rows")
+        raise UnreadableError("code", "postprocess returned no rows")
     if len(value) > MAX_FANOUT:
-        raise UnreadableError("code", f"postprocess gave {len(value):,} rows; {MAX_FANOUT:,} are allowed")
+        raise UnreadableError("code", f"postprocess returned {len(value):,} rows; {MAX_FANOUT:,} are allowed")
     return [_row(number, pair) for number, pair in enumerate(value)]
 
 

@@ -1,4 +1,4 @@
-"""`python`: a coroutine of the user's leads the conversation, in the sandbox; its questions are asked here."""
+"""`python`: a user's coroutine runs the conversation in the sandbox; its model calls are made by the parent."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def snippet(settings: PythonSolver, rows: Rows, ask: Ask, *, sandbox: Sand
 
 
 class _Asking:
-    """Asks the model what the code wants to know."""
+    """Calls the model on behalf of the code."""
 
     def __init__(self, ask: Ask, sampling: Sampling) -> None:
         self._ask = ask
@@ -51,7 +51,7 @@ class _Asking:
 
     async def __call__(self, items: list[Any]) -> dict[str, Any]:
         if not items:
-            raise UnreadableError("code", "model.predict was given nothing to ask")
+            raise UnreadableError("code", "model.predict got an empty prompt")
         text = orjson.dumps(items, option=orjson.OPT_SORT_KEYS)
         twins = self._seen[text] if self._sampling.temperature != 0 else 0
         self._seen[text] += 1
@@ -69,7 +69,7 @@ def _plain(reply: Reply) -> dict[str, Any]:
 
 
 def _solution(outcome: Mapping[str, Any]) -> Solution:
-    """The answer that the code names, else that of the conversation it kept."""
+    """Return the answer that the code names, else that of its conversation."""
     trace = as_trace(outcome["trace"]) if outcome["trace"] else Trace(())
     output = outcome["output"]
     return Solution(answer=answer_of(trace) if output is None else str(output), trace=trace)

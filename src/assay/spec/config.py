@@ -40,7 +40,7 @@ def resolve_config(
     steps: Steps = ("config_spec",),
     owner: str = "the task",
 ) -> Config:
-    """The value of every parameter: what was given, else its default; what is wrong goes to the checker."""
+    """Resolve the value of every parameter: the given one, else its default; problems go to the checker."""
     parameters = _parameters(spec, checker, steps)
     values: dict[str, Any] = {}
     open_: set[str] = set()
@@ -48,7 +48,7 @@ def resolve_config(
     for key in overrides:
         if key not in parameters:
             suggestion = nearest(key, parameters)
-            choices = "" if suggestion else f"; there is {listing(parameters)}"
+            choices = "" if suggestion else f"; known: {listing(parameters)}"
             checker.problems.append(
                 Problem(message=f'{owner} has no config parameter "{key}"{choices}', suggestion=suggestion)
             )
@@ -149,11 +149,11 @@ def _filled(text: str, config: Config, checker: Checker, at: Steps, *, secrets: 
         if sort == "secrets":
             if secrets:
                 return str(match[0])
-            checker.report("secrets may stand in models and generators only, not in a task", at)
+            checker.report("secrets are allowed only in models and generators, not in a task", at)
         elif name not in config.open:
             names = [*config.values, *config.open]
             suggestion = nearest(name, names)
-            choices = "" if suggestion else f"; there is {listing(names)}"
+            choices = "" if suggestion else f"; known: {listing(names)}"
             checker.report(f'there is no config parameter "{name}"{choices}', at, suggestion)
         return str(match[0])
 

@@ -24,7 +24,7 @@ class Inclusion:
         self._included = 0
 
     def text(self, reference: str, place: Place) -> Located:
-        """The text of a file, stripped at both ends, with the place of its first line."""
+        """Return the stripped text of a file, with the location of its first line."""
         source = self._read(reference, place)
         text = source.text.strip()
         self._included += len(text)
@@ -35,11 +35,11 @@ class Inclusion:
 
     @contextmanager
     def opened(self, reference: str, place: Place) -> Iterator[Source]:
-        """A file whose own includes start from its own folder while it is open."""
+        """Open a file so that its own includes are relative to its folder."""
         source = self._read(reference, place)
         if any(source.path.resolve() == parent.path.resolve() for parent in self._open):
             way = " -> ".join([*(parent.file for parent in self._open), source.file])
-            raise SpecError(self._problem(f"$ref goes round in a circle: {way}", place))
+            raise SpecError(self._problem(f"$ref refers back to itself: {way}", place))
         self._open.append(source)
         try:
             yield source
@@ -56,7 +56,7 @@ class Inclusion:
         except (OSError, RuntimeError, ValueError) as error:
             raise SpecError(self._problem(f'"{reference}" is not a usable path: {error}', place)) from error
         if not inside:
-            message = f'"{reference}" leads out of the project folder {self._jail}; --allow-outside permits it'
+            message = f'"{reference}" is outside the project folder {self._jail}; --allow-outside permits it'
             raise SpecError(self._problem(message, place))
         if path not in self._read_before:
             source = read_source(path)

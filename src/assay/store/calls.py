@@ -9,9 +9,11 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, case, func, select
 
+from assay.errors import StoreUnreachable
 from assay.store.runs import now
 from assay.store.schema import calls
-from assay.store.store import Store, insert_many
+from assay.store.store import Store, explained, insert_many
+from assay.store.stored_text import unescaped
 from assay.types import CallPurpose, PaidCall, Reply, Spending, Usage
 
 _MISSING = "usage_missing"
@@ -57,8 +59,8 @@ class CallReader:
     """
 
     def __init__(self, store: Store, *, only_run: int | None = None) -> None:
-        self._connection = store.engine.connect()
-        self._cursor = self._connection.connection.cursor()
+        self._store = store
+        self._connect()
         mark = "?" if self._connection.dialect.paramstyle == "qmark" else "%s"
         columns = "reply, prompt_tokens, completion_tokens, run_no"
         self._query = f"SELECT {columns} FROM calls WHERE key = {mark}"  # noqa: S608
@@ -72,17 +74,24 @@ class CallReader:
         query = select(calls.c.key)
         if self._only_run is not None:
             query = query.where(calls.c.run_no == self._only_run)
-        for (key,) in self._connection.execution_options(yield_per=5_000).execute(query):
-            yield bytes(key)
-        self._connection.rollback()
+        with self._store.connect() as connection:
+            for (key,) in connection.execution_options(yield_per=5_000).execute(query):
+                yield bytes(key)
+
+    def _connect(self) -> None:
+        with explained(self._store.location):
+            self._connection = self._store.engine.connect()
+            if self._store.is_postgres:
+                # a transaction that stays open for hours keeps the server from cleaning up
+                self._connection.execution_options(isolation_level="AUTOCOMMIT")
+            self._cursor = self._connection.connection.cursor()
 
     def get(self, key: bytes) -> Reply | None:
         """The reply kept under this key, at no cost."""
-        self._cursor.execute(self._query, (key,))
-        row = self._cursor.fetchone()
+        row = self._row(key)
         if row is None:
             return None
-        document = orjson.loads(row[0])
+        document = orjson.loads(unescaped(row[0]) if self._store.is_postgres else row[0])
         self.runs_used.add(row[3])
         return Reply(
             text=document["text"],
@@ -97,13 +106,26 @@ class CallReader:
             key=key,
         )
 
+    def _row(self, key: bytes) -> Any:
+        try:
+            with explained(self._store.location):
+                self._cursor.execute(self._query, (key,))
+                return self._cursor.fetchone()
+        except StoreUnreachable:
+            # the connection is idle for most of a run: a restart of the database in between does no harm
+            self._connection.invalidate()
+            self._connection.close()
+            self._connect()
+            with explained(self._store.location):
+                self._cursor.execute(self._query, (key,))
+                return self._cursor.fetchone()
+
     def has_answered(self, model: str) -> bool:
         """Is any reply of this model kept that says something?"""
         has_text = calls.c.reply.not_like('{"text":null%')
         query = select(calls.c.run_no).where(calls.c.model == model, has_text).limit(1)
-        row = self._connection.execute(query).first()
-        self._connection.rollback()
-        return row is not None
+        with self._store.connect() as connection:
+            return connection.execute(query).first() is not None
 
     def close(self) -> None:
         self._cursor.close()

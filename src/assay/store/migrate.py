@@ -13,30 +13,28 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from assay.errors import StoreError
 from assay.store import schema
-from assay.store.sqlite_file import back_up
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What a migration did: the versions before and after, and the copy of the store as it was."""
+    """What a migration did: the versions before and after, and the copy of a SQLite store as it was."""
 
     before: str
     after: str
-    backup: Path
+    backup: Path | None = None
 
 
-def migrate(connection: Connection, *, path: Path, version: str) -> Migration:
-    """Back the store up, then upgrade its tables in the transaction of the connection."""
-    backup = back_up(path, version)
+def migrate(connection: Connection, *, location: str, version: str, backup: Path | None = None) -> Migration:
+    """Upgrade the tables of a store in the transaction of the connection; `backup` is the copy made before."""
     config = configuration()
     config.attributes["connection"] = connection
     try:
         command.upgrade(config, "head")
     except (CommandError, SQLAlchemyError) as error:
         cause = getattr(error, "orig", None) or error
+        copy = "" if backup is None else f"; the backup is {backup}"
         raise StoreError(
-            f"the store {path} cannot be migrated from schema {version}, and was left as it is: {cause}; "
-            f"the backup is {backup}"
+            f"the store {location} cannot be migrated from schema {version}, and was left as it is: {cause}{copy}"
         ) from error
     return Migration(version, schema.SCHEMA_VERSION, backup)
 

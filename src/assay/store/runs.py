@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+import zlib
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import orjson
-from sqlalchemy import Connection, Row, and_, case, or_, select, update
+from sqlalchemy import Connection, Row, and_, case, func, or_, select, update
 
-from assay.errors import Problem, RunError, SpecError
+from assay.errors import Problem, RunError, SpecError, StoreUnreachable
 from assay.spec.nearest import nearest
 from assay.store.run_spec import STEPS, RunKind, RunSpec
 from assay.store.schema import metrics, runs
@@ -85,10 +87,19 @@ def state(record: RunRecord) -> Status:
     return "interrupted" if record.status == "running" and not _alive(record) else record.status
 
 
-def start(store: Store, new: NewRun, *, evidence: int | None = None) -> RunRecord:
-    """Write down a new run, owned by this process."""
+def start(store: Store, new: NewRun, *, evidence: int | None = None, alone: bool = False) -> RunRecord:
+    """Write down a new run, owned by this process; `alone`: refused while another process works on the same content."""
     with store.begin() as connection:
-        return insert(connection, new, evidence=evidence)
+        if alone and store.is_postgres:
+            # two processes that begin in the same moment do not see each other's rows: the second waits here
+            key = zlib.crc32(f"run:{new.identity or new.spec.identity()}".encode())
+            connection.execute(select(func.pg_advisory_xact_lock(key)))
+        record = insert(connection, new, evidence=evidence)
+        if alone:
+            same = (runs.c.identity == record.identity) & (runs.c.status == "running") & (runs.c.no != record.no)
+            for row in connection.execute(select(runs).where(same)).all():
+                _refuse_second(record_of(row))
+        return record
 
 
 def insert(connection: Connection, new: NewRun, *, evidence: int | None = None) -> RunRecord:
@@ -149,13 +160,20 @@ def rename(store: Store, record: RunRecord, spec: RunSpec) -> RunRecord:
         return _read_run(connection, record.no)
 
 
+def relabel(store: Store, record: RunRecord, *, name: str | None, tags: Sequence[str]) -> RunRecord:
+    """Give a run exactly this name, or none, and exactly these tags."""
+    changed = replace(record.spec, name=name, tags=tuple(dict.fromkeys(tags)))
+    # a spec of an older form stays as it was written: only its columns change
+    document = {"spec": changed.to_json()} if changed.version else {}
+    columns = {column: value for column, value in _names(changed).items() if column in ("name", "tags")}
+    with store.begin() as connection:
+        connection.execute(update(runs).where(runs.c.no == record.no).values(**columns, **document))
+        return _read_run(connection, record.no)
+
+
 def claim(store: Store, record: RunRecord) -> RunRecord:
     """Take an unfinished run over; refused while another live process works on it."""
-    if record.status == "running" and _alive(record):
-        raise RunError(
-            f"run {record.id} is being worked on by {record.owner} (last sign of life {record.heartbeat_at}); "
-            "wait for it, stop it, or start another with --fresh"
-        )
+    _refuse_second(record)
     with store.begin() as connection:
         unchanged = and_(
             runs.c.no == record.no,
@@ -170,14 +188,26 @@ def claim(store: Store, record: RunRecord) -> RunRecord:
         return _read_run(connection, record.no)
 
 
+def _refuse_second(record: RunRecord) -> None:
+    """Raise if another live process works on a run."""
+    if record.status != "running" or not _alive(record):
+        return
+    owner = _owner(record)
+    since = f" since {owner.since}" if owner.since else ""
+    raise RunError(
+        f"run {record.id} is being worked on by process {owner.pid} on {owner.host}{since} "
+        f"(last sign of life {record.heartbeat_at}); wait for it, stop it, or start another with --fresh"
+    )
+
+
 def advance(connection: Connection, run_no: int, cursor: int) -> None:
     """Note how many rows are finished, in the transaction that wrote them."""
     connection.execute(update(runs).where(runs.c.no == run_no).values(cursor=cursor, heartbeat_at=now()))
 
 
 def beat(store: Store, run_no: int) -> None:
-    """Give a sign of life."""
-    with store.begin() as connection:
+    """Give a sign of life, unless the database cannot be reached: the next group finds out whether it stays so."""
+    with suppress(StoreUnreachable), store.begin() as connection:
         connection.execute(update(runs).where(runs.c.no == run_no).values(heartbeat_at=now()))
 
 
@@ -356,9 +386,27 @@ def spec_of(row: Mapping[str, Any]) -> RunSpec:
     return RunSpec.from_json(row["spec"])
 
 
+_SINCE = f"{now()[:19]}Z"
+"""When this process came to work with runs, as messages say it."""
+
+
+class _Owner(NamedTuple):
+    """The process that works on a run; `ticks` is when it started, as its machine counts."""
+
+    host: str
+    pid: str
+    ticks: str
+    since: str = ""
+
+
+def _owner(record: RunRecord) -> _Owner:
+    host, pid, ticks, since, *_ = [*(record.owner or "").split(":", 3), "", "", "", ""]
+    return _Owner(host, pid, ticks, since)
+
+
 def _me() -> str:
     """This process, told apart from a later one with the same number by its start time."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
+    return ":".join((socket.gethostname(), str(os.getpid()), _started(os.getpid()), _SINCE))
 
 
 def _started(pid: int) -> str:
@@ -371,18 +419,17 @@ def _started(pid: int) -> str:
 
 def _alive(record: RunRecord) -> bool:
     """Is the owner still there? Known for certain on this machine, by its heartbeat elsewhere."""
-    host, _, rest = (record.owner or "").rpartition(":")[0].rpartition(":")
-    started = (record.owner or "").rpartition(":")[2]
-    if host == socket.gethostname() and rest.isdigit():
-        if int(rest) == os.getpid():
+    owner = _owner(record)
+    if owner.host == socket.gethostname() and owner.pid.isdigit():
+        if int(owner.pid) == os.getpid():
             return False
         try:
-            os.kill(int(rest), 0)
+            os.kill(int(owner.pid), 0)
         except ProcessLookupError:
             return False
         except PermissionError:
             return True
-        return started == _started(int(rest))
+        return owner.ticks == _started(int(owner.pid))
     if record.heartbeat_at is None:
         return False
     return datetime.now(UTC) - datetime.fromisoformat(record.heartbeat_at) < STALE_AFTER

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Select, Table, and_, func, select
 from assay.store.row_address import ONE_ROW, STEP, RowLayout, bounds, pack, unpack
 from assay.store.schema import failures, samples, scores, unsettled, votes
 from assay.store.store import Store, insert_many
+from assay.store.stored_text import readable_rows
 from assay.store.votes import VOTES, has_votes, read_votes
 from assay.types import Failure
 
@@ -65,6 +66,12 @@ def write_samples(connection: Connection, run_no: int, rows: SampleColumns) -> N
             strict=True,
         ),
     )
+
+
+def has_sample(connection: Connection, run_no: int, position: int) -> bool:
+    """Whether the sample at a position is stored."""
+    query = select(samples.c.id).where(samples.c.id == pack(run_no, position))
+    return connection.execute(query).first() is not None
 
 
 def write_scores(
@@ -119,7 +126,7 @@ def count_failed_samples(store: Store, run_no: int, layout: RowLayout = ONE_ROW)
 
 def _position(key: Any, run_no: int) -> Any:
     """The position in a row's key, in SQL."""
-    return (key - bounds(run_no)[0]).op(">>")(STEP.bit_length() - 1)
+    return (key - bounds(run_no)[0]) // STEP
 
 
 def count_cut(store: Store, run_no: int) -> int:
@@ -434,12 +441,12 @@ def sample_ids(store: Store, run_no: int) -> Iterator[list[str]]:
 
 def raw_rows(connection: Connection, query: str, parameters: Sequence[Any]) -> list[Any]:
     """The rows of a query as the driver gives them: tuples, several times faster than SQLAlchemy's rows."""
-    if connection.dialect.paramstyle != "qmark":
-        query = query.replace("?", "%s")
+    is_sqlite = connection.dialect.paramstyle == "qmark"
     cursor = connection.connection.cursor()
     try:
-        cursor.execute(query, tuple(parameters))
-        return list(cursor.fetchall())
+        cursor.execute(query if is_sqlite else query.replace("?", "%s"), tuple(parameters))
+        rows = cursor.fetchall()
+        return list(rows) if is_sqlite else readable_rows(rows)
     finally:
         cursor.close()
 

@@ -1,8 +1,10 @@
-"""The tables, declared once for SQLite and PostgreSQL. `address.py` says how `id` is made."""
+"""The tables, declared once for SQLite and PostgreSQL. `row_address.py` says how `id` is made."""
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Float, Integer, LargeBinary, MetaData, String, Table, Text
+from sqlalchemy import BigInteger, Column, Float, Integer, LargeBinary, MetaData, String, Table
+
+from assay.store.stored_text import StoredText as Text
 
 SCHEMA_VERSION = "0005"
 

@@ -1,25 +1,28 @@
-"""The store: one database file that holds every run; opened for reading or for writing, created, migrated."""
+"""The store: one SQLite file or PostgreSQL schema with every run; opened to read or write, created, migrated."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, StaticPool, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from assay.errors import RejectedValue, SpecError, StoreError
-from assay.store import schema
+from assay.errors import RejectedValue, SpecError, StoreError, StoreUnreachable
+from assay.store import postgres, schema
+from assay.store.postgres import is_postgres
 from assay.store.sqlite_file import (
     APPLICATION_ID,
     BUSY_TIMEOUT_MS,
+    back_up,
     create_private,
     exclusive,
     reading_query,
@@ -39,31 +42,57 @@ LONGEST_NAME, LONGEST_PATH = 255, 4_000
 """In bytes, as Linux and macOS have them; a little less for the whole path, which the same suffixes make longer."""
 _NEW: set[Path] = set()
 """The stores that this process created together with their folders."""
+RECONNECT_AFTER_S = (0.1, 0.5, 1, 2, 5, 10, 20, 20)
+"""Pauses before a group that met a lost connection is committed again: a database that restarts takes seconds."""
+_T = TypeVar("_T")
 
 
 class Store:
     """An open store. Reads and small writes go through SQLAlchemy, bulk rows straight to the driver.
 
-    `reads` is the file of a store that is open for reading only.
+    `location` never holds a password. `reads` is the file of a SQLite store that is open for reading only.
     """
 
-    def __init__(self, engine: Engine, location: str, *, reads: Path | None = None) -> None:
+    def __init__(
+        self, engine: Engine, location: str, *, reads: Path | None = None, read_only: bool | None = None
+    ) -> None:
         self.engine = engine
         self.location = location
         self.attached: list[Path] = []
+        self.is_read_only = reads is not None if read_only is None else read_only
+        """Whether every write is refused."""
         self._reads = reads
         self._folders: list[TemporaryDirectory[str]] = []
 
     @property
-    def is_read_only(self) -> bool:
-        """Whether every write is refused."""
-        return self._reads is not None
+    def is_postgres(self) -> bool:
+        """Whether the store is in a PostgreSQL database, not a SQLite file."""
+        return self.engine.dialect.name == "postgresql"
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
         """A transaction: all of it is kept, or none."""
         with explained(self.location), self.engine.begin() as connection:
             yield connection
+
+    def commit(self, work: Callable[[Connection], _T], *, is_done: Callable[[Connection], bool]) -> _T | None:
+        """Do work in one transaction, again if the connection to the database is lost meanwhile.
+
+        A connection may be lost after the server has committed and before it says so: `is_done` looks whether the work
+        is there already. The work is then not done again, and the result is None.
+        """
+        pauses = iter(RECONNECT_AFTER_S)
+        is_retry = False
+        while True:
+            try:
+                with self.begin() as connection:
+                    return None if is_retry and is_done(connection) else work(connection)
+            except StoreUnreachable as error:
+                pause = next(pauses, None)
+                if pause is None or not error.temporary:
+                    raise
+                time.sleep(pause)
+                is_retry = True
 
     @contextmanager
     def connect(self) -> Iterator[Connection]:
@@ -86,6 +115,9 @@ class Store:
 
     def _show_attached(self, connection: Any, _record: object) -> None:
         """Put a temporary view over each table: SQLite looks a name up there first."""
+        if self.is_postgres:
+            postgres.show_attached(connection, self.attached)
+            return
         cursor = connection.cursor()
         cursor.execute("PRAGMA query_only = OFF")
         for number, path in enumerate(self.attached):
@@ -111,12 +143,15 @@ def insert_many(
     connection: Connection, table: str, width: int, rows: Iterable[Sequence[Any]], *, replace: bool = False
 ) -> None:
     """Write rows in bulk through the driver: no object a row in between."""
-    mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
-    places = ", ".join([mark] * width)
     cursor = connection.connection.cursor()
     try:
-        verb = "REPLACE" if replace else "INSERT"
-        cursor.executemany(f"{verb} INTO {table} VALUES ({places})", rows)  # type: ignore[arg-type]
+        if connection.dialect.name == "postgresql":
+            write = postgres.replace_rows if replace else postgres.copy_rows
+            write(cursor, table, rows)
+        else:
+            verb = "REPLACE" if replace else "INSERT"
+            marks = ", ".join(["?"] * width)
+            cursor.executemany(f"{verb} INTO {table} VALUES ({marks})", rows)  # type: ignore[arg-type]
     finally:
         cursor.close()
 
@@ -129,8 +164,11 @@ def default_location(root: Path) -> str:
 def open_store(location: str, *, create: bool = True) -> Store:
     """Open a store for writing: create it where there is none, migrate an older one after a backup.
 
-    With `create=False` a missing store is an error.
+    With `create=False` a missing store is an error. A store in PostgreSQL is never migrated unasked: other people use
+    it at the same time, and there is no file to copy first.
     """
+    if is_postgres(location):
+        return _open_postgres(location, create=create, read_only=False)
     path = store_path(location)
     with explained(location):
         version = stored_version(path) if create else existing_version(path)
@@ -147,6 +185,41 @@ def open_store(location: str, *, create: bool = True) -> Store:
     return Store(engine, location)
 
 
+def _open_postgres(location: str, *, create: bool, read_only: bool) -> Store:
+    address = postgres.address_of(location)
+    with explained(address.shown):
+        engine = postgres.open_engine(address, read_only=read_only)
+        try:
+            with engine.connect() as connection:
+                version = postgres.stored_version(connection, address)
+            if version is None and not create:
+                raise no_store(address.shown)
+            if version is None:
+                _change_postgres(engine, address)
+            elif version < schema.SCHEMA_VERSION:
+                raise _older(address.shown, version)
+            _refuse_newer(address.shown, version)
+        except BaseException:
+            engine.dispose()
+            raise
+    return Store(engine, address.shown, read_only=read_only)
+
+
+def _change_postgres(engine: Engine, address: postgres.Address) -> Migration | None:
+    """Create or migrate the tables of a project; of several processes one does it, the others find it done."""
+    with engine.begin() as connection:
+        postgres.lock_schema(connection, address)
+        version = postgres.stored_version(connection, address)
+        if version is None:
+            postgres.create_tables(connection, address)
+        elif version != schema.SCHEMA_VERSION:
+            _refuse_newer(address.shown, version)
+            from assay.store.migrate import migrate
+
+            return migrate(connection, location=address.shown, version=version)
+    return None
+
+
 def remove_new_stores() -> None:
     """Remove the stores that this process created and that hold no result: a failed command leaves nothing behind."""
     while _NEW:
@@ -155,14 +228,13 @@ def remove_new_stores() -> None:
 
 def open_for_reading(location: str) -> Store:
     """Open a store that exists and is up to date; nothing is created, migrated or written, now or later."""
+    if is_postgres(location):
+        return _open_postgres(location, create=False, read_only=True)
     path = store_path(location)
     with explained(location):
         version = existing_version(path)
         if version < schema.SCHEMA_VERSION:
-            raise StoreError(
-                f"the store {location} has the older schema {version}, and this assay reads {schema.SCHEMA_VERSION}: "
-                f"`assay store migrate --store {location}` backs it up and brings it up to date"
-            )
+            raise _older(location, version)
         _refuse_newer(location, version)
         query = {**reading_query(path), "uri": "true"}
         engine = create_engine(URL.create("sqlite", database=path.as_uri(), query=query))
@@ -174,12 +246,35 @@ def open_for_reading(location: str) -> Store:
 def open_for_planning(location: str) -> Store:
     """Open a store for reading; where there is none yet, an empty one in memory takes its place."""
     with explained(location):
-        if stored_version(store_path(location)) is not None:
+        if store_exists(location):
             return open_for_reading(location)
         # one connection for all: every other would see a database of its own
         engine = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
         schema.metadata.create_all(engine)
-    return Store(engine, location)
+    return Store(engine, shown(location))
+
+
+def store_exists(location: str) -> bool:
+    """Whether there is a store at a location, of any schema."""
+    return stored_schema(location) is not None
+
+
+def stored_schema(location: str) -> str | None:
+    """The schema version of the store at a location, None where there is none."""
+    if not is_postgres(location):
+        return stored_version(store_path(location))
+    address = postgres.address_of(location)
+    engine = postgres.open_engine(address, read_only=True)
+    try:
+        with explained(address.shown), engine.connect() as connection:
+            return postgres.stored_version(connection, address)
+    finally:
+        engine.dispose()
+
+
+def shown(location: str) -> str:
+    """A location as messages name it: without a password."""
+    return postgres.address_of(location).shown if is_postgres(location) else location
 
 
 def bring_up_to_date(location: str) -> Migration | None:
@@ -187,6 +282,14 @@ def bring_up_to_date(location: str) -> Migration | None:
 
     Returns what a migration did, None when there was nothing to migrate.
     """
+    if is_postgres(location):
+        address = postgres.address_of(location)
+        engine = postgres.open_engine(address, read_only=False)
+        try:
+            with explained(address.shown):
+                return _change_postgres(engine, address)
+        finally:
+            engine.dispose()
     path = store_path(location)
     with explained(location):
         version = stored_version(path)
@@ -214,17 +317,15 @@ def _change_schema(connection: Connection, path: Path, location: str) -> Migrati
         _refuse_newer(location, version)
         from assay.store.migrate import migrate
 
-        migration = migrate(connection, path=path, version=version)
+        migration = migrate(connection, location=str(path), version=version, backup=back_up(path, version))
     connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
     return migration
 
 
-def migration_words(path: Path, migration: Migration) -> str:
+def migration_words(location: str | Path, migration: Migration) -> str:
     """Say in one line what a migration did."""
-    return (
-        f"migrated the store {path} from schema {migration.before} to {migration.after}; "
-        f"the backup is {migration.backup}"
-    )
+    backup = "" if migration.backup is None else f"; the backup is {migration.backup}"
+    return f"migrated the store {location} from schema {migration.before} to {migration.after}{backup}"
 
 
 def store_path(location: str) -> Path:
@@ -239,7 +340,9 @@ def store_path(location: str) -> Path:
     if not database or database == ":memory:":
         # what follows the scheme may hold a password
         kind = location.partition("://")[0]
-        raise SpecError(f"{kind}://... is not a store that this version can open: give the path of a file")
+        raise SpecError(
+            f"{kind}://... is not a store that this version can open: give the path of a file, or postgresql://..."
+        )
     return _usable(Path(database))
 
 
@@ -256,8 +359,21 @@ def existing_version(path: Path) -> str:
     """Read the schema version of a store; a missing one is an error that says how to make it."""
     version = stored_version(path)
     if version is None:
-        raise SpecError(f"there is no store at {path} yet: `assay run` makes one")
+        raise no_store(path)
     return version
+
+
+def no_store(location: str | Path) -> SpecError:
+    """The error of a command that reads where there is no store."""
+    return SpecError(f"there is no store at {location} yet: `assay run` makes one")
+
+
+def _older(location: str, version: str) -> StoreError:
+    backs_up = "updates it" if is_postgres(location) else "backs it up and brings it up to date"
+    return StoreError(
+        f"the store {location} has the older schema {version}, and this assay reads {schema.SCHEMA_VERSION}: "
+        f"`assay store migrate --store {location}` {backs_up}"
+    )
 
 
 def _refuse_newer(location: str, version: str | None) -> None:
@@ -317,7 +433,7 @@ def _schema_transaction(path: Path) -> Iterator[Connection]:
 
 
 _ABOUT_VALUES = {"DataError", "IntegrityError", "InterfaceError"}
-"""What drivers of the Python database API raise because of a value; trouble with the database is OperationalError."""
+"""What SQLite's driver raises because of a value; trouble with the database is OperationalError."""
 
 
 @contextmanager
@@ -327,15 +443,26 @@ def explained(location: str) -> Iterator[None]:
         yield
     except SQLAlchemyError as error:
         cause = getattr(error, "orig", None) or error
-        if type(cause).__name__ in _ABOUT_VALUES:
-            raise RejectedValue(f"the store {location} rejects a value: {cause}") from error
-        raise StoreError(f"the store {location} cannot be used: {cause}") from error
+        raise _explanation(cause, location) from error
     except OSError as error:
         raise StoreError(f"the store {location} cannot be used: {error.strerror or error}") from error
     except (OverflowError, UnicodeError) as error:
         # what the driver says of integers beyond 64 bits and of halves of characters
         raise RejectedValue(f"the store {location} rejects a value: {error}") from error
     except sqlite3.Error as error:
-        if type(error).__name__ in _ABOUT_VALUES:
-            raise RejectedValue(f"the store {location} rejects a value: {error}") from error
-        raise StoreError(f"the store {location} cannot be used: {error}") from error
+        raise _explanation(error, location) from error
+    except Exception as error:
+        # psycopg is imported only for a store in PostgreSQL: its errors have no class here
+        explanation = postgres.translated(error, location)
+        if explanation is None:
+            raise
+        raise explanation from error
+
+
+def _explanation(cause: BaseException, location: str) -> StoreError:
+    explanation = postgres.translated(cause, location)
+    if explanation is not None:
+        return explanation
+    if type(cause).__name__ in _ABOUT_VALUES:
+        return RejectedValue(f"the store {location} rejects a value: {cause}")
+    return StoreError(f"the store {location} cannot be used: {cause}")

@@ -1,4 +1,4 @@
-"""What is said of a template that gave no result."""
+"""The messages about templates that failed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_TEXT = 10_000_000
 def missing_text(owner: str, name: str, names: tuple[str, ...]) -> str:
     """The sentence for a name that a mapping does not have."""
     suggestion = nearest(name, names)
-    hint = f'; did you mean "{suggestion}"?' if suggestion else f"; there is {listing(names)}"
+    hint = f'; did you mean "{suggestion}"?' if suggestion else f"; known: {listing(names)}"
     return f'{owner} has no {"column" if owner == "the sample" else "field"} "{name}"{hint}'
 
 
@@ -29,5 +29,5 @@ def failure_at(template: str, line: int, cause: str, *, missing: bool) -> Templa
 
 
 def too_long() -> TemplateFailure:
-    """What is said of text that passes the limit."""
+    """Describe a text that exceeds the limit."""
     return TemplateFailure(f"the text has more than {MOST_TEXT:,} characters")

@@ -1,4 +1,4 @@
-"""The texts that judges are told, kept in files of their own."""
+"""The prompt texts for judges, each in its own file."""
 
 from __future__ import annotations
 

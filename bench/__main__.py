@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import agreement, bootstrap, code, compare, instructions, live, recorded, rubric, startup
+from bench import agreement, bootstrap, code, compare, instructions, live, recorded, rubric, startup, view
 
 PARTS = {
     "startup": startup.measure,
@@ -16,6 +16,7 @@ PARTS = {
     "agreement": agreement.measure,
     "code": code.measure,
     "instructions": instructions.measure,
+    "view": view.measure,
 }
 
 

@@ -59,6 +59,7 @@ def application(options: ViewOptions) -> web.Application:
     )
     site = Site(store=store, guard=guard, base=options.base_path, annotator=options.annotator)
     checks: list[Any] = [guard.middleware, _failures(site)]
+    site.warm_up()
     app = web.Application(middlewares=checks, client_max_size=LARGEST_FORM)
     pool = ThreadPoolExecutor(THREADS, thread_name_prefix="assay-view")
     add = partial(_add_page, app, site, pool)

@@ -21,7 +21,7 @@ class SeenHashes:
         self._runs: list[NDArray[np.int64]] = []
 
     def add_all(self, ids: list[str]) -> bool:
-        """Add the ids; True if one of their hashes was there before, or appears twice among them."""
+        """Add the ids; return True if one of their hashes was present already, or appears twice among them."""
         import numpy as np
 
         new = np.sort(np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids)))

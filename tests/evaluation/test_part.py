@@ -77,7 +77,7 @@ def test_two_processes_share_an_evaluation_and_show_puts_it_together(project):
     assert sorted(numbers(shown.json)) == sorted(numbers(whole.json))
     assert "two" in project.assay("show", "both").out
     assert [
-        entry["key"] for entry in project.assay("run", "run.yaml", "--json", "--only", "two").json["specifications"]
+        entry["specification"] for entry in project.assay("run", "run.yaml", "--json", "--only", "two").json["results"]
     ] == ["two"]
 
 

@@ -68,7 +68,7 @@ def test_an_effect_on_the_threshold_says_so():
         (90, PLAN.cost_usd, False, "about $0.2000 ($0.1000 to $0.4000)"),
         (90, None, False, "price unknown"),
         (90, (Decimal(0),) * 3, True, "free of charge"),
-        (0, None, True, "nothing is left to ask or pay"),
+        (0, None, True, "nothing left to ask or pay for"),
     ],
 )
 def test_a_plan_says_what_it_costs(calls, cost, free, words):

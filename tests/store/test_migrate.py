@@ -93,7 +93,7 @@ def test_without_a_backup_nothing_is_migrated(older_store, monkeypatch):
     def full(path):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(sqlite_file, "_flush", full)
+    monkeypatch.setattr(sqlite_file, "flush", full)
     path = older_store()
     before = dump(path)
     with pytest.raises(StoreError, match="could not be copied before its migration, and was left as it is"):

@@ -346,7 +346,7 @@ def test_a_backup_that_has_no_room_is_told(folder, monkeypatch):
     def full(path):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(sqlite_file, "_flush", full)
+    monkeypatch.setattr(sqlite_file, "flush", full)
     with pytest.raises(StoreError, match="could not be copied before its migration, and was left as it is: .*No space"):
         back_up(folder / "s.db", "0001")
     assert not list(folder.glob("*backup*"))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from assay.analysis.columns import RowIndex
+from assay.analysis.label_targets import Target, label_targets
 from assay.analysis.means import answer_columns, one_mean, sample_means
 from assay.analysis.per_sample import RunSeries, Series, series_of
+from assay.analysis.stored_labels import RunLabel, labels_of_run, random_labels
 from assay.builtin import registry
 from assay.errors import SpecError
 from assay.interop.export import harmless
@@ -28,6 +30,7 @@ from assay.stats.random import generator
 from assay.store.decoder import Sample, read_samples
 from assay.store.runs import RunRecord
 from assay.store.store import Store
+from assay.text import counted
 
 CHANCE = "inclusion_probability"
 CHANCE_DIGITS = 6
@@ -65,6 +68,62 @@ def judged_run(store: Store, record: RunRecord, metric: str | None) -> tuple[Run
     address = headline[0] if metric is None else one_mean(store, [record], measures, metric, use="read")
     run = series_of(store, record, {address: measures[address]})
     return run, run.series[address]
+
+
+def calibrate_stored(
+    store: Store, record: RunRecord, *, metric: str | None = None, level: float = 0.95
+) -> tuple[Calibration, ...]:
+    """Correct metrics of a run by the labels in the store: one metric, or every one that has labels drawn at random."""
+    targets = label_targets(store, record)
+    labels = labels_of_run(store, record, targets.values())
+    labelled = {entry.label.target for entry in labels if entry.label.label is not None}
+    if metric is not None:
+        measures = sample_means(store, record, registry())
+        address = one_mean(store, [record], measures, metric, use="read")
+        measure = measures[address]
+        chosen = [t for t in targets.values() if t.address == f"{measure.scorer}/{measure.fields[0]}"]
+        if not chosen:
+            raise SpecError(f"{address} is no metric that people can label: its samples have no number of their own")
+        return (_by_stored(store, record, chosen[0], labels, address, level),)
+    random = {entry.label.target for entry in labels if entry.label.probability is not None}
+    chosen = [target for target in targets.values() if target.address in labelled & (random or labelled)]
+    if not chosen:
+        # the error of the first target says how labels come into the store
+        chosen = list(targets.values())[:1]
+    if not chosen:
+        raise SpecError(f"run {record.id} has no mean that labels could correct")
+    return tuple(_by_stored(store, record, target, labels, target.metric, level) for target in chosen)
+
+
+def _by_stored(
+    store: Store, record: RunRecord, target: Target, labels: Sequence[RunLabel], metric: str, level: float
+) -> Calibration:
+    run, series = judged_run(store, record, metric)
+    drawn = random_labels(labels, target, record)
+    people = HumanLabels()
+    for entry in drawn:
+        people.drawn += 1
+        text = entry.label.label
+        if text is None:
+            people.empty += 1
+            continue
+        bounds = _bounds(series, None)
+        try:
+            worth = _worth(text, {**series.measure.labels, **target.worth}, bounds)
+        except ValueError as error:
+            raise SpecError(f"a label of {entry.label.annotator} on {target.address}: {error}") from None
+        people.numbers.setdefault(entry.sample_id, {})[entry.label.annotator] = worth
+        assert entry.label.probability is not None
+        people.chances[entry.sample_id] = entry.label.probability
+    found = _calibrated(run, series, None, people, level)
+    left_out = sum(
+        entry.label.target == target.address and entry.label.probability is None and entry.label.label is not None
+        for entry in labels
+    )
+    if not left_out:
+        return found
+    note = f"{counted(left_out, 'label')} left out: a filter chose the answers"
+    return replace(found, warnings=(*found.warnings, note))
 
 
 def calibrate_run(
@@ -269,6 +328,9 @@ def _chances(
     ids, rows, rest = labelled
     if any(sample_id not in labels.chances for sample_id in ids):
         warnings.append(f"some labels have no {CHANCE}: all labels are treated as drawn uniformly")
+        return None, None
+    if len({round(labels.chances[sample_id], CHANCE_DIGITS) for sample_id in ids}) == 1:
+        # drawn evenly, as the viewer draws: equal weights
         return None, None
     recomputed = np.full(len(judged), np.nan)
     present = np.isfinite(judged)

@@ -59,7 +59,9 @@ def cache_folder() -> Path:
 
 def index_path(location: str, record: RunRecord) -> Path:
     """The file of the index of a finished run: another one after the run was continued or rescored."""
-    parts = (VERSION, location, record.id, record.identity, record.rows_of, record.status, record.finished_at)
+    # a URL stays as it is; of a path, another folder may have the same
+    place = location if "://" in location else str(Path(location).resolve())
+    parts = (VERSION, place, record.id, record.identity, record.rows_of, record.status, record.finished_at)
     digest = hashlib.sha256(repr(parts).encode()).hexdigest()
     return cache_folder() / f"{digest[:32]}.db"
 

@@ -142,6 +142,11 @@ def run_cards(store: Store, *, before: int | None, text: str, limit: int) -> lis
     ]
 
 
+def finished_runs(store: Store, *, before: int | None, limit: int) -> list[RunRecord]:
+    """The newest finished runs, older than one where `before` is its number."""
+    return [record for record in runs_before(store, before, limit) if record.summary is not None]
+
+
 def previous_run(store: Store, record: RunRecord) -> RunRecord | None:
     """The finished run of the same task before a run."""
     return previous_runs(store, [record]).get(record.id)

@@ -63,8 +63,8 @@ def command(
     """Measure how well judges agree with the ground truth and with each other.
 
     Reads the votes of the rubric and label judges in RUN (default: the latest run that has any), or the votes in a
-    table. The ground truth is the `ground_truth` of the task or of the graded dataset, or a table of human labels. An
-    empty label is an abstention.
+    table. The ground truth is the `ground_truth` of the task or of the graded dataset, or a table of human labels, or
+    the labels that `assay view --label` and `assay import` have put into the store. An empty label is an abstention.
 
     \b
     Examples:
@@ -150,6 +150,7 @@ def _of_table(path: Path, truth: str | None, labels: Path | None) -> _VoteSource
 def _of_run(run: str | None, location: str | None, labels: Path | None) -> _VoteSource:
     from assay.analysis.calibrate import refuse_other_answers
     from assay.analysis.run_votes import latest_judged, votes_of_run
+    from assay.analysis.stored_labels import add_stored_labels
     from assay.analysis.votes import add_labels
 
     if run is None:
@@ -158,10 +159,11 @@ def _of_run(run: str | None, location: str | None, labels: Path | None) -> _Vote
     else:
         store, [record] = open_runs(location, run)
     voted = votes_of_run(store, record)
-    notes = []
     if labels is not None:
         notes = add_labels(voted.ballots, labels, failed=voted.failed)
         refuse_other_answers(store, record, labels)
+    else:
+        notes = add_stored_labels(store, record, voted.ballots)
     # these scores refer to the task's own ground truth, not to the labels in the file
     scores = voted.scores if labels is None else {}
     return _VoteSource(

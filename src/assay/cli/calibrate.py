@@ -15,9 +15,9 @@ from assay.cli.output import console, print_json
 @click.option(
     "--labels",
     type=FILE,
-    required=True,
     metavar="FILE",
-    help="Human labels: a CSV or JSONL file with sample_id, label[, annotator, criterion].",
+    help="Human labels: a CSV or JSONL file with sample_id, label[, annotator, criterion].  [default: the labels that "
+    "`assay view --label` and `assay import` have put into the store]",
 )
 @click.option(
     "--suggest",
@@ -41,7 +41,7 @@ from assay.cli.output import console, print_json
 def command(
     run: str,
     *,
-    labels: Path,
+    labels: Path | None,
     suggest: int | None,
     metric: str | None,
     level: float,
@@ -53,20 +53,24 @@ def command(
     """Correct the scores of the judge in RUN (default: latest) with human labels on some of its samples.
 
     Prints the judge's own mean, the mean of the labels alone, and an estimate that combines both. The labelled samples
-    must be drawn at random: --suggest N draws them.
+    must be drawn at random: `assay view --label NAME` and --suggest N draw them. Without --labels, every metric that
+    has such labels in the store is corrected.
 
     \b
     Examples:
+      assay calibrate v2                                   with labels from `assay view --label`
       assay calibrate --labels people.csv --suggest 100    write samples to label
       assay calibrate --labels people.csv                  correct the judge with the labels
       assay calibrate 3f2a --labels people.csv --metric score_mean --json
     """
-    from assay.analysis.calibrate import calibrate_run, suggest_labels, write_suggestions
+    from assay.analysis.calibrate import calibrate_run, calibrate_stored, suggest_labels, write_suggestions
     from assay.text import counted
 
     opened, [record] = open_runs(store, run)
     tell_reading([record])
     if suggest is not None:
+        if labels is None:
+            raise click.UsageError("--suggest needs --labels FILE, the file to write")
         chosen = suggest_labels(opened, record, suggest, metric=metric, seed=seed)
         write_suggestions(labels, chosen, force=force)
         click.echo(
@@ -74,7 +78,10 @@ def command(
             "fill in the column `label`, then run this command without --suggest"
         )
         return
-    calibrations = calibrate_run(opened, record, labels, metric=metric, level=level)
+    if labels is None:
+        calibrations = calibrate_stored(opened, record, metric=metric, level=level)
+    else:
+        calibrations = calibrate_run(opened, record, labels, metric=metric, level=level)
     if as_json:
         print_json({"run": record.id, "calibrations": [calibration.to_dict() for calibration in calibrations]})
         return

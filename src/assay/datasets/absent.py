@@ -15,7 +15,7 @@ from assay.spec.fields import SourceSpec
 
 
 class AbsentSource(SourceSpec):
-    """A source that cannot be read; loading it says what to do instead."""
+    """A source that is not supported; loading it explains the alternative."""
 
     model_config = ConfigDict(strict=True, extra="allow", frozen=True)
     instead: ClassVar[str] = ""

@@ -1,4 +1,4 @@
-"""Samples on their way through a run: a few thousand at a time, with their ids and their JSON text."""
+"""Batches of samples: a few thousand at a time, with their ids and their JSON text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BATCH_BYTES = 32 * 2**20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Consecutive samples of a dataset; `start` is the place of the first one among those delivered.
+    """Consecutive samples of a dataset; `start` is the position of the first one.
 
     `texts` holds each sample as JSON text for the store; for a JSONL file it is the line itself.
     """
@@ -39,7 +39,7 @@ class Batch:
         return self.part(range(done, len(self)), self.start + done)
 
     def part(self, places: Sequence[int], start: int) -> Batch:
-        """Some rows of the batch, by their places in it."""
+        """Return some rows of the batch, by position."""
         return Batch(
             start=start,
             ids=[self.ids[place] for place in places],
@@ -56,7 +56,7 @@ def batch_of(start: int, samples: list[dict[str, Any]], source: str, *, texts: l
 
 
 def in_batches(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Batch]:
-    """Batches of rows that may hold dates and the like: what JSON cannot say becomes text.
+    """Build batches of rows that may contain dates and the like; values that JSON cannot represent become text.
 
     >>> [batch.ids for batch in in_batches([{"q": 1}, {"q": 2}], "inline samples")]
     [['0', '1']]
@@ -73,7 +73,7 @@ def in_batches(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Batch
 
 
 def ids_of(samples: list[dict[str, Any]], start: int, source: str) -> list[str]:
-    """The column `sample_id` where the samples have it, else their places in the source."""
+    """Return the column `sample_id` if the samples have it, else their positions in the source."""
     named = sum(["sample_id" in sample for sample in samples])
     if not named:
         return list(map(str, range(start, start + len(samples))))
@@ -87,7 +87,7 @@ def ids_of(samples: list[dict[str, Any]], start: int, source: str) -> list[str]:
 
 
 def column_ids(samples: Sequence[Mapping[str, Any]], column: str, start: int) -> list[str]:
-    """The ids of samples from a column of their own."""
+    """Return the sample ids from a given column."""
     try:
         ids = [sample[column] for sample in samples]
     except KeyError:

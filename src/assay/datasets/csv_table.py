@@ -14,7 +14,7 @@ from assay.datasets.lines import LINE_BYTES, line_batches, refused
 Table = list[list[str]]
 Typed = Callable[[str], Any]
 MOST_COLUMNS = 16_384
-"""As many as spreadsheets have; a header with more is a file with another separator, or not a table."""
+"""The column limit of spreadsheets; a header with more uses another separator, or is not a table."""
 _INT64 = range(-(2**63), 2**63)
 _BOOLEANS = {"True": True, "False": False}
 

@@ -1,4 +1,4 @@
-"""What a fast JSON reader loses without a word: integers beyond 64 bits, and all but the last of equal keys."""
+"""Detect what a fast JSON parser loses silently: integers beyond 64 bits, and all but the last of duplicate keys."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _INT64 = range(-(2**63), 2**64)
 
 
 def may_hold_long_integers(text: bytes) -> bool:
-    """Whether so many digits stand together anywhere; it looks at all bytes at once and costs next to nothing."""
+    """Return whether a long run of digits occurs anywhere; scans all bytes at once at almost no cost."""
     return _LONG_RUN in text.translate(_ONLY_DIGITS)
 
 
 def holds_long_integer(text: str) -> bool:
-    """Whether a JSON text holds a number with so many digits, outside of its strings for all that can be seen."""
+    """Return whether a JSON text appears to have a number with too many digits outside its strings."""
     return _LONG_INTEGER.search(text) is not None
 
 
@@ -44,7 +44,7 @@ def _integer(digits: str) -> int | str:
 
 
 def with_exact_integers(lines: list[str], samples: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, Any]]]:
-    """Lines of JSON and their values, read again where a number was too long."""
+    """Parse lines of JSON again if they contain a number that is too long."""
     if not may_hold_long_integers("\n".join(lines).encode()):
         return lines, samples
     lines, samples = list(lines), list(samples)
@@ -56,7 +56,7 @@ def with_exact_integers(lines: list[str], samples: list[dict[str, Any]]) -> tupl
 
 
 def may_repeat_keys(text: bytes, value: Any) -> bool:
-    """Whether the value may lack a key of the text: then it has fewer quotes.
+    """Return whether the value may lack a key of the text, judging by the number of quotes.
 
     A quote that the text writes as \\u0022 makes it look so too; `repeated_key` reads the text again and knows.
     """

@@ -1,4 +1,4 @@
-"""Which samples are kept: conditions on columns, all of which must hold."""
+"""Filters: conditions on columns, all of which must hold for a sample to be kept."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Filter(Settings):
         return _columns_of(self.expression) if column is None else (column,)
 
     def holds(self, sample: Mapping[str, Any], scores: Mapping[str, Any] | None = None) -> bool:
-        """Whether a sample is kept; `scores` are there for conditions on the result of a run.
+        """Return whether a sample is kept; `scores` are available to conditions on the result of a run.
 
         >>> Filter(op="equals", expression="level", value=3).holds({"level": "3"})
         True
@@ -98,7 +98,7 @@ class Filter(Settings):
         return _CHECKS[self.op](self, value)
 
     def _value(self, sample: Mapping[str, Any], scores: Mapping[str, Any] | None) -> Any:
-        """What the expression gives; None where it reads what is not there."""
+        """Evaluate the expression; None if it reads a missing value."""
         column = _column_of(self.expression)
         if column is not None:
             value = _look_up(sample, column)
@@ -147,7 +147,7 @@ def parse_filters(entries: Sequence[Any]) -> list[Filter]:
 
 
 def filtered(batches: Iterable[Batch], filters: Sequence[Filter]) -> Iterator[Batch]:
-    """The samples for which every filter holds, with the ids they had before.
+    """Return the samples for which every filter holds, with their original ids.
 
     A column that no sample of the whole dataset has is an error: a misspelt name must not empty a dataset.
     """
@@ -237,7 +237,7 @@ def _text(value: Any) -> str:
 
 
 def _ordered(compare: Callable[[Any, Any], bool], value: Any, expected: Any) -> bool:
-    """Compared as numbers where one is a number and the other reads as one, else as text."""
+    """Order two values as numbers if one is a number and the other parses as one, else as text."""
     if any(operand is None or isinstance(operand, bool | list | dict) for operand in (value, expected)):
         return False
     if isinstance(value, str) and isinstance(expected, str):

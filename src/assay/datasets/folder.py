@@ -1,4 +1,4 @@
-"""`folder`: every text file below a folder is a sample; YAML front matter becomes columns."""
+"""`folder`: every text file in a folder tree is a sample; YAML front matter becomes columns."""
 
 from __future__ import annotations
 

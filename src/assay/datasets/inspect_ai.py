@@ -31,7 +31,7 @@ class InspectSource(FilteredSource):
 
 
 def read_inspect_samples(settings: InspectSource, folder: Path, root: Path | None = None) -> Iterator[Batch]:
-    """The samples of the log, in batches; of several epochs each is a row of its own."""
+    """Read the samples of the log in batches; each epoch of a sample is a separate row."""
     path = located_path(settings.path, folder, root, expected="file")
     _, samples = read_log(path)
     several = len({sample.get("epoch") or 1 for sample in samples}) > 1

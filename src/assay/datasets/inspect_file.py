@@ -18,17 +18,17 @@ WANTED = "an Inspect log, a zip archive (.eval) or a JSON document"
 ZSTD = 93
 LARGEST_MEMBER = 1 << 30
 ATTACHMENT = "attachment://"
-"""Begins a text that stands in the sample's attachments, under what follows."""
+"""The prefix of a reference to a text in the sample's attachments."""
 
 
 def read_log(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The head of a log and its samples, with their long texts in place."""
+    """Read the header of a log and its samples, with attachments resolved."""
     head, samples = _archive(path) if zipfile.is_zipfile(path) else _document(path)
     return head, [_whole(mapping(path, row, "a sample")) for row in samples]
 
 
 def _whole(row: dict[str, Any]) -> dict[str, Any]:
-    """A sample with its long texts in their places, and the single score of old logs among the scores."""
+    """Resolve a sample's attachments, and move the single score of old logs to the scores."""
     columns = {name: row.get(name) for name in ("input", "choices", "target", "messages", "output", "metadata")}
     attached = row.get("attachments")
     if isinstance(attached, dict) and attached:
@@ -72,7 +72,7 @@ def _archive(path: Path) -> tuple[dict[str, Any], Iterable[Any]]:
 
 
 def _order(row: Mapping[str, Any]) -> tuple[int, Any, int]:
-    """Numbers before texts, each in their own order, then the epoch."""
+    """Sort numbers before texts, each in their own order, then by epoch."""
     name = row.get("id")
     epoch = row.get("epoch")
     return (
@@ -94,7 +94,7 @@ def _read(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
 
 
 def _raw(path: Path, info: zipfile.ZipInfo) -> bytes:
-    """The compressed bytes of a member: Python's zipfile knows no zstd before 3.14."""
+    """Return the compressed bytes of a member: Python's zipfile does not support zstd before 3.14."""
     with path.open("rb") as file:
         file.seek(info.header_offset)
         fixed = struct.unpack("<4s5H3L2H", file.read(30))
@@ -124,7 +124,7 @@ def input_columns(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def trace_items(messages: Any) -> Iterator[Item]:
-    """The messages of a sample as items of a trace, with function calls and their outputs as items of their own."""
+    """Convert the messages of a sample to trace items; function calls and their outputs become separate items."""
     for message in dicts(messages):
         role = message.get("role")
         text = content_text(message.get("content"))

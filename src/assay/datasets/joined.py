@@ -26,7 +26,7 @@ class JoinedSource(SourceSpec):
 
 
 def joined(parts: Sequence[tuple[str, Open]]) -> SourceKind:
-    """A source of samples that hold one row of every part; all parts must be equally long."""
+    """Build a source whose samples combine one row of every part; all parts must have equal length."""
     return SourceKind(settings=JoinedSource, read=partial(_read, parts))
 
 

@@ -11,7 +11,7 @@ from assay.errors import Place, Problem, SpecError
 
 
 def wrong(path: Path, message: str, line: int = 1) -> SpecError:
-    """An error at a place of the file."""
+    """Build an error located in the file."""
     return SpecError(Problem(message=message, place=Place(str(path), line)))
 
 
@@ -34,7 +34,7 @@ def as_json(path: Path, text: bytes, *, line: int = 1, wanted: str = "JSON") -> 
 
 
 def mapping(path: Path, value: Any, expected: str, line: int = 1) -> dict[str, Any]:
-    """A JSON object, or an error that says what it should have been."""
+    """Return a JSON object, or raise an error that says what was expected."""
     if not isinstance(value, dict):
         raise wrong(path, f"expected {expected} as a JSON object, got {type(value).__name__}", line)
     return value

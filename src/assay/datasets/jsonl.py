@@ -45,7 +45,7 @@ def read_jsonl(path: Path) -> Iterator[Batch]:
 
 
 def _refuse_repeated_keys(path: Path, first: int, lines: list[str], samples: list[dict[str, Any]], text: bytes) -> None:
-    """An object with a key twice is an error: the reader keeps the last value, and nobody knows which was meant."""
+    """Reject an object with a duplicate key: the parser keeps the last value, and the intended one is unknown."""
     if not may_repeat_keys(text, samples):
         return
     for number, line in enumerate(lines, start=first):

@@ -1,4 +1,4 @@
-"""Files as bytes and as lines: in pieces, unpacked on the way, within limits that errors name."""
+"""Read files as bytes and as lines, in chunks, decompressed, within limits that errors name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNPACKED_RATIO = 100
 
 
 def is_packed(path: Path) -> bool:
-    """Whether the file is a gzip archive, by its name."""
+    """Return whether the file is a gzip archive, by its name."""
     return path.suffix.lower() == ".gz"
 
 
@@ -54,7 +54,7 @@ def _unpacked(path: Path) -> Iterator[bytes]:
 
 
 def line_batches(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Lines of a UTF-8 file, some thousands at a time, each time with the number of the first (from 1)."""
+    """Read lines of a UTF-8 file, some thousands at a time, each batch with its first line number (from 1)."""
     first, held, pending = 1, 0, list[str]()
     for block in _blocks(path):
         pending += block.split("\n")

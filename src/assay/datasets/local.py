@@ -56,7 +56,7 @@ def read_file(path: Path, named: Located) -> Iterator[Batch]:
 
 
 def suffix_of(path: Path) -> str:
-    """The ending that tells what a file holds, with .gz if it is packed.
+    """Return the extension that determines the format, including .gz for compressed files.
 
     >>> suffix_of(Path("rows.jsonl.gz"))
     '.jsonl.gz'

@@ -1,4 +1,4 @@
-"""A dataset ready to be read: its source, its filters, and the part that is wanted."""
+"""Open a dataset for reading: its source, its filters, and the selected part."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from assay.errors import MissingExtra
 
 
 def read_parquet(path: Path) -> Iterator[Batch]:
-    """The samples of a Parquet file; dates become ISO text, bytes UTF-8 text or base64."""
+    """Read the samples of a Parquet file; dates become ISO text, bytes UTF-8 text or base64."""
     return in_batches(_rows(path), str(path))
 
 

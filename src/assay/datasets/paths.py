@@ -1,4 +1,4 @@
-"""Paths that a file names: inside the project folder, there, and with the nearest name if not."""
+"""Resolve the paths that a file names: existing, inside the project folder, else an error with the nearest name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.spec.nearest import nearest_file
 
 
 def located_path(name: Located, folder: Path, root: Path | None, *, expected: Literal["file", "folder"]) -> Path:
-    """The path that a dataset file names, relative to its own folder; `root` is what it may not leave."""
+    """Resolve the path that a dataset file names, relative to its own folder and inside `root`."""
     path = folder / name
     stay_inside(path, root, name)
     if expected == "file" and path.is_dir():

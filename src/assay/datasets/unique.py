@@ -34,7 +34,7 @@ class SeenHashes:
         self._file: IO[bytes] | None = None
 
     def add_all(self, ids: list[str]) -> bool:
-        """Add the ids; True if one of their hashes comes twice, as far as is known by now."""
+        """Add the ids; return True if one of their hashes appears twice, as far as is known by now."""
         import numpy as np
 
         new = np.sort(np.fromiter(map(hash, ids), dtype=np.int64, count=len(ids)))

@@ -1,4 +1,4 @@
-"""`url`: a file of samples behind an address, fetched within a size limit and kept in the project."""
+"""`url`: a file of samples at a URL, downloaded within a size limit and cached in the project."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def fetched(settings: UrlSource, folder: Path, root: Path | None) -> Path:
 
 
 def _download(settings: UrlSource, path: Path, copy: dict[str, Any]) -> None:
-    """Fetch the file unless the server says that our copy is still the same."""
+    """Download the file unless the server reports that our copy is current."""
     from urllib.error import HTTPError, URLError
     from urllib.request import Request, urlopen
 
@@ -88,7 +88,7 @@ def _download(settings: UrlSource, path: Path, copy: dict[str, Any]) -> None:
 
 
 def _write(settings: UrlSource, answer: Any, path: Path) -> str:
-    """The body into the file, all of it or nothing; gives its sha256."""
+    """Write the body to the file atomically and return its sha256."""
     # .assay, which will hold the store too, is for the user alone
     path.parent.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.parent.mkdir(exist_ok=True)
@@ -107,7 +107,7 @@ def _write(settings: UrlSource, answer: Any, path: Path) -> str:
 
 
 def _about(path: Path) -> dict[str, Any]:
-    """What is known of a copy; nothing when there is none, or it is not the one that was fetched."""
+    """Return the metadata of a cached copy; empty if there is none or it was modified."""
     note = path.with_name(f"{path.name}.about.json")
     if not path.is_file() or not note.is_file():
         return {}

@@ -1,4 +1,4 @@
-"""Policies: what must hold of the numbers of an evaluation, judged rule by rule."""
+"""Policies: rules on the metrics of an evaluation, judged one by one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Reports = Mapping[str, RunReport]
 def verdicts(
     policies: Sequence[Policy], evaluation: str, reports: Reports, checker: RuleChecker | None = None
 ) -> tuple[PolicyVerdict, ...]:
-    """Whether every rule of the policies holds, over all results in its scope."""
+    """Judge every rule of the policies over all results in its scope."""
     checker = checker or RuleChecker(FailureRule())
     return tuple(_verdict(policy, rule, evaluation, reports, checker) for policy in policies for rule in policy.rules)
 
@@ -45,7 +45,7 @@ def verdicts_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Value:
-    """A value that a rule is about: the specification and the run that it is of, and its address there."""
+    """A value that a rule applies to, with its specification, run and address."""
 
     specification: str
     report: RunReport

@@ -1,4 +1,4 @@
-"""The same specification run several times: how much its numbers vary, and how often samples are scored alike."""
+"""Repeated runs of one specification: the variation of its metrics, and how often samples are scored alike."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.types import MetricValue
 
 
 def repeatability(store: Store, reports: Sequence[RunReport]) -> Repeatability:
-    """What several runs of one specification have in common."""
+    """Compare several runs of one specification."""
     values: dict[str, list[float]] = {address: [] for address, _ in addressed(reports[0].scorers)}
     for report in reports:
         for address, value in addressed(report.scorers):
@@ -57,7 +57,7 @@ def _share_alike(store: Store, numbers: Sequence[int], slot: int) -> MetricValue
 
 
 def _digests(store: Store, rows_of: int, slot: int) -> Mapping[int, int]:
-    """The score of each sample as one number: equal where all values are equal."""
+    """Reduce the score of each sample to one number that is equal if all values are equal."""
     return {
         position: hash(values)
         for page in evidence.score_pages(store, rows_of, slot, metadata=False, inputs=False)

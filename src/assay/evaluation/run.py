@@ -33,7 +33,7 @@ from assay.summary.finish import stored_report
 
 @dataclass(slots=True)
 class _Outcome:
-    """What came of one step so far."""
+    """The current state of one step."""
 
     reports: list[RunReport] = field(default_factory=list)
     error: str | None = None
@@ -52,7 +52,7 @@ class Evaluating:
         self._checker = RuleChecker(failures or FailureRule(), store=store)
 
     def run(self) -> EvaluationRunReport:
-        """Run every specification, and say what came of each and what the policies say of all."""
+        """Run every specification, and judge the policies over all of them."""
         for wave in _waves(self._prepared.steps):
             ready = [(step, plan) for step in wave if (plan := self._planned(step)) is not None]
             for step, plan in ready:
@@ -90,7 +90,7 @@ class Evaluating:
             return None
 
     def _import(self, step: SpecificationStep, log: Path) -> None:
-        """Take the result of a step from the log that holds it."""
+        """Import the result of a step from its log file."""
         outcome = self._outcomes[step.key]
         try:
             options = ImportOptions(task=step.loaded.task.key, name=step.options.name, tags=step.options.tags)
@@ -111,7 +111,7 @@ class Evaluating:
             outcome.error = str(error)
 
     async def _answer(self, live: Sequence[tuple[SpecificationStep, Plan]]) -> None:
-        """Ask the models: specifications that share one come after each other, so that its limits hold."""
+        """Call the models: specifications that share one run in sequence, so that its limits hold."""
         limit = self._prepared.options.max_cost
         purse = None if limit is None else SpendingLimit(limit)
         counts = await asyncio.to_thread(lambda: [len(step.repeats) * count_cells(plan) for step, plan in live])
@@ -211,7 +211,7 @@ class _Together:
         self._total: int | None = None
 
     def expect(self, n: int) -> None:
-        """Say how much more there is to do in all."""
+        """Add to the expected total amount of work."""
         self._total = n + sum(part.done for part in self._parts.values())
 
     def over(self, key: str) -> None:

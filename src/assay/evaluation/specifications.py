@@ -48,7 +48,7 @@ class SpecificationStep:
 
     @property
     def repeats(self) -> range:
-        """The numbers of its runs; one that repeats another takes the first from there."""
+        """Return the repeat indices of its runs; a specification that repeats another reuses its first run."""
         return range(1 if self.repeats_of is not None else 0, self.runs)
 
 
@@ -66,7 +66,7 @@ class Prepared:
 def prepare_run(
     path: Path, registry: Registry, options: Options, overrides: frozenset[str], make: Make | None = None
 ) -> Prepared:
-    """Everything that an evaluation needs, or a SpecError with all that is wrong.
+    """Prepare an evaluation, or raise a SpecError with all problems.
 
     `given` names the options that were set by hand; `make` generates datasets that are not there yet.
     """
@@ -117,7 +117,7 @@ def prepare_step(step: SpecificationStep, prepared: Prepared, results: Results |
 
 
 def plan_again(plan: Plan, repeat: int) -> Plan:
-    """A copy of the plan whose calls reuse no reply of another repeat, so that the answers are new."""
+    """Return a copy of the plan whose calls reuse no reply of another repeat, so that the answers are new."""
     if repeat == 0:
         return plan
     name = None if plan.spec.name is None else f"{plan.spec.name}#{repeat + 1}"
@@ -126,7 +126,7 @@ def plan_again(plan: Plan, repeat: int) -> Plan:
 
 
 def _with_run_config(options: Options, config: RunConfig, overrides: frozenset[str]) -> Options:
-    """The options, and where the command line is silent what the run file says."""
+    """Combine the options with the run file's defaults, which apply where the command line is silent."""
     configured: dict[str, Any] = {
         "limit": config.num_samples,
         "subsampling": config.subsampling,
@@ -202,7 +202,7 @@ def _step(
 
 
 def _log(specification: LoadedSpecification, run: LoadedRun) -> Path | None:
-    """The file with the result of a specification, where it names one that is there; paths start at the run file."""
+    """Return the log with the result of a specification, if it names an existing one; paths start at the run file."""
     named = specification.settings.task_result_log_path
     if named is None:
         return None
@@ -213,7 +213,7 @@ def _log(specification: LoadedSpecification, run: LoadedRun) -> Path | None:
 
 
 def log_notes(steps: Sequence[SpecificationStep]) -> list[Problem]:
-    """A note for every specification whose result was to be in a file that is not there: it is run instead."""
+    """Note every specification whose log file does not exist, so that its task is run instead."""
     return [
         step.specification.problem(
             f'there is no log "{step.specification.settings.task_result_log_path}": the task is run',
@@ -231,7 +231,7 @@ def _model(key: str | None, loaded: LoadedTask, options: Options) -> ModelRefere
 
 
 def step_model_problems(step: SpecificationStep, run: LoadedRun) -> list[Problem]:
-    """What is wrong with the models that a specification and its task name; nothing is connected."""
+    """Report the problems of the models that a specification and its task name, without connecting."""
     problems = list(model_problems(step.loaded, run.definitions))
     if isinstance(step.options.model, str):
         wrong = unknown_model(str(step.options.model), step.loaded, run.definitions)
@@ -270,7 +270,7 @@ def _repeat_problems(step: SpecificationStep) -> list[Problem]:
 
 
 def _at(specification: LoadedSpecification, error: SpecError, field: str) -> list[Problem]:
-    """Problems without a place, at the field that led to them."""
+    """Locate problems without a location at the field that led to them."""
     return [
         problem
         if problem.place
@@ -280,7 +280,7 @@ def _at(specification: LoadedSpecification, error: SpecError, field: str) -> lis
 
 
 def _dependency_problems(steps: Sequence[SpecificationStep]) -> list[Problem]:
-    """A result that nobody makes, or that waits for itself."""
+    """Report a dependency on a result that no specification produces, or on itself."""
     by_key = {step.key: step for step in steps}
     problems = []
     for step in steps:
@@ -349,7 +349,7 @@ def _repeated(
 def _unknown_input(
     target: RepeatedInput, run: LoadedRun, steps: Sequence[SpecificationStep]
 ) -> tuple[str, str | None] | tuple[None, None]:
-    """What is wrong with a specification that is to be repeated, and the nearest right name."""
+    """Report an unknown specification to repeat, with the nearest name."""
     assert run.evaluation is not None
     key = run.evaluation.key
     if target.evaluation_key != key:

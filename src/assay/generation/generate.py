@@ -1,4 +1,4 @@
-"""Making the rows of a generated dataset: durable as they are paid for, put in place as a whole."""
+"""Generate the rows of a dataset: committed as they are paid for, put in place as a whole."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 AT_ONCE = 100
 """Source rows that are worked on at the same time."""
 MOST_FAILED = 0.05
-"""A dataset of which more rows than this failed is not put in place."""
+"""The share of failed rows above which a dataset is not put in place."""
 
 
 @dataclass(slots=True)
 class Generated:
-    """What came of generating a dataset."""
+    """The outcome of generating a dataset."""
 
     rows: list[Row] = field(default_factory=list)
     failed: list[tuple[str, Failure]] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Generated:
 
 
 def generate(recipe: Recipe, options: Options, *, listener: Listener = silent) -> Generated:
-    """Make the rows of a recipe and put them in place; a SpecError or RunError when there are none to put."""
+    """Generate the rows of a recipe and put them in place; raise a SpecError or RunError if there are none."""
     codes = [code for synthesizer in recipe.dataset.generator.synthesizers for code in codes_in(synthesizer.settings)]
     permit_models(codes, recipe.connections.values(), options.code)
     store = open_store(options.store or default_location(recipe.dataset.root)) if recipe.connections else None
@@ -108,7 +108,7 @@ def _put_in_place(recipe: Recipe, generated: Generated) -> None:
 
 
 class _Generation:
-    """One generation: source rows through the synthesizers, a hundred at a time, until there are enough."""
+    """One generation: source rows pass through the synthesizers, a hundred at a time, until there are enough rows."""
 
     def __init__(
         self, recipe: Recipe, options: Options, store: Store | None, sandbox: Sandbox | None, listener: Listener
@@ -125,7 +125,7 @@ class _Generation:
         self._asked = 0
 
     def run(self) -> Generated:
-        """Make the rows; what was paid for on the way is kept whatever happens."""
+        """Generate the rows; everything paid for is kept, whatever happens."""
         if self._store is None:
             run_to_end(self._all())
             return self._generated
@@ -204,7 +204,7 @@ class _Generation:
             self._listener(Progress(done=len(self._generated.rows), failed=len(self._generated.failed), total=target))
 
     async def _through(self, chunk: Sequence[tuple[str, Row]]) -> list[list[Row] | Failure]:
-        """What all synthesizers together make of some source rows."""
+        """Return the rows that all synthesizers produce from some source rows."""
         state: list[list[Row] | Failure] = [[row] for _, row in chunk]
         for synthesizer in self._synthesizers:
             flat = [(place, row) for place, rows in enumerate(state) if isinstance(rows, list) for row in rows]
@@ -304,7 +304,7 @@ class _Generation:
 
 
 def _named(source_id: str, family: str, rows: Sequence[Row]) -> Iterator[Row]:
-    """The rows with ids of their own, the source row's and numbered where it has several, and that of their family."""
+    """Assign ids to the rows, those of the source row, numbered if it has several, and the id of their family."""
     for n, row in enumerate(rows):
         derived_id = source_id if len(rows) == 1 else f"{source_id}/{n}"
         sample_id = row.get("sample_id")

@@ -1,1 +1,1 @@
-"""Texts, a rubric and judges become a task: grading, audits."""
+"""Grade texts by a rubric and audit judges: texts, rubric and judges become a task in memory."""

@@ -49,13 +49,13 @@ _FROM_SCORER = (
     "on_failed_criterion",
     "llm_calls",
 )
-"""The settings of a task's scorer that hold for its audit; the probes decide about orders and repeats."""
+"""The scorer settings of a task that apply to its audit; the probes set orders and repeats themselves."""
 
 
 @keywords_named
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditOptions:
-    """Which probes are made, what is allowed, and how the calls are made.
+    """The probes to run, their thresholds, and the options of the calls.
 
     `threshold` is the largest effect of position, length or instructions that is allowed, `max_noise` the largest
     share of verdicts that may change. `scorer` is the rubric scorer of a task whose judges are audited: they are asked,
@@ -85,7 +85,7 @@ class AuditOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One run of an audit: its texts, how judges see them, and the numbers of its items in the whole."""
+    """One run of an audit: its texts, how judges see them, and the indices of its items in the whole audit."""
 
     dataset: RubricDataset
     grader: CriterionGrader
@@ -122,7 +122,7 @@ class Audit:
         self._judges = [judge.id for judge in grader.judges]
 
     def plan(self) -> AuditPlan:
-        """What the audit will ask and cost; asks nobody."""
+        """Estimate the calls and cost of the audit without asking anyone."""
         if not self._options.planned:
             # the audit writes there, so that an older store is migrated before it is read
             open_store(self._options.store or default_location(here())).close()
@@ -230,7 +230,7 @@ def shortened(reason: str) -> str:
 
 
 def no_effect(judges: Mapping[str, Mapping[ProbeName, Probe]]) -> bool:
-    """Is there not one effect to look at?"""
+    """Return whether there is no effect to report."""
     findings = [probe.finding for probes in judges.values() for probe in probes.values() if probe.finding is not None]
     return all(finding.effect.value is None for finding in findings)
 

@@ -1,4 +1,4 @@
-"""What judges are audited with: the texts of a rubric's submissions, or those that a scorer of a task has judged."""
+"""The texts to audit judges with: submissions for a rubric, or answers that a task's scorer has judged."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What a person says beside the file: where the texts are, and how many of them are wanted."""
+    """The user's choices beside the file: where the texts are, and how many to use."""
 
     submissions: Path | None = None
     column: str | None = None
@@ -62,7 +62,7 @@ class Wanted:
 
 
 def find_target(path: Path, selection: Wanted) -> Target | JudgeTarget:
-    """The texts of a rubric file, whose submissions must be given, or of a task file whose scorer asks judges."""
+    """Return the texts for a rubric file, which needs submissions, or for a task file whose scorer asks judges."""
     data = read_document(path, strict=False).data
     if isinstance(data, Mapping) and "definition" in data:
         if selection.submissions is not None:

@@ -1,4 +1,4 @@
-"""How far a panel, and each of its judges, agrees with people: per criterion, overall, and in the scores."""
+"""Compare a panel and each of its judges with human labels: per criterion, overall, and by score."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from assay.results.agreement import PANEL, AgreementResult
 from assay.types import MetricValue
 
 Content = tuple[object, ...]
-"""What makes a criterion the same wherever it stands: its text, its options, and which of equal ones it is."""
+"""The identity of a criterion across rubrics: its text, its options, and its number among equal ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedDataset:
-    """A graded dataset beside its ground truth.
+    """A graded dataset with its ground truth.
 
     `criteria` holds what was said of every criterion, with the criterion and its position in the rubric; `totals` the
     scores of the panel and of every judge alone beside those of the ground truth, by the same rule.
@@ -56,7 +56,7 @@ def compare(
     seed: int = 0,
     level: float = 0.95,
 ) -> ComparedDataset:
-    """Compare what a panel said with what people said of the same items.
+    """Compare the panel's verdicts with human labels of the same items.
 
     The truth of an item is its `ground_truth`; with several annotators what most of them say, and the human ceiling
     stands beside the judges. Criteria are matched by their content. The score of the truth is made by the rule of the
@@ -103,7 +103,7 @@ def compare(
 
 @dataclass(frozen=True, slots=True)
 class _Graded:
-    """An item with a truth, and the report on it."""
+    """An item with a ground truth, and its report."""
 
     row: str
     item: DataItem
@@ -112,7 +112,7 @@ class _Graded:
 
 @dataclass(slots=True)
 class _Table:
-    """All that was said of one criterion, over all items."""
+    """All verdicts on one criterion, over all items."""
 
     ballot: Ballot
     scale: Scale
@@ -163,7 +163,7 @@ def _read(
 
 
 def _free_name(name: str, tables: Mapping[Content, _Table]) -> str:
-    """A name that no other criterion has; items with rubrics of their own may use one twice."""
+    """Return a unique name for a criterion; items with their own rubrics may repeat one."""
     taken = {table.ballot.name for table in tables.values()}
     suffix = 1
     free = name
@@ -192,7 +192,7 @@ def _label_of(criterion: Criterion, verdict: Verdict) -> str | None:
 
 
 def _label(criterion: Criterion, truth: Truth) -> str | None:
-    """What a person said; None where they abstained."""
+    """Return the human label; None for an abstention."""
     if truth is CriterionVerdict.CANNOT_ASSESS:
         return None
     if criterion.is_binary:
@@ -202,7 +202,7 @@ def _label(criterion: Criterion, truth: Truth) -> str | None:
 
 
 Truths = Mapping[Content, Mapping[str, object]]
-"""The verdict of the truth on a criterion, by item; items without one are not there."""
+"""The ground truth of a criterion by item; items without one are left out."""
 
 
 def _truths(tables: Mapping[Content, _Table], criteria: Mapping[Content, Votes]) -> Truths:
@@ -220,7 +220,7 @@ def _truths(tables: Mapping[Content, _Table], criteria: Mapping[Content, Votes])
 def _scores(
     graded: Sequence[_Graded], truths: Truths, config: PanelConfig, *, seed: int, level: float
 ) -> dict[str, dict[str, MetricValue]]:
-    """How far total scores lie from those of the truth; `rmse_continuous` is without snapping to options."""
+    """Compare total scores with those of the ground truth; `rmse_continuous` is without snapping to options."""
     by_judge: dict[str, dict[str, MetricValue]] = {}
     bounds = (0.0, 1.0) if config.scoring.normalize else None
     for rule in get_args(ScoreValueRule):
@@ -239,7 +239,7 @@ def _scores(
 
 
 def _totals(graded_item: _Graded, truths: Truths, config: PanelConfig) -> Iterator[tuple[str, float, float]]:
-    """The score of the panel, and of every judge alone, beside the score of the truth by the same rule."""
+    """Return the scores of the panel and of each judge, with the score of the ground truth by the same rule."""
     reports = graded_item.report.criteria
     criteria = [report.criterion for report in reports]
     true = [truths.get(content, {}).get(graded_item.row) for content in contents(criteria)]
@@ -264,7 +264,7 @@ def _totals(graded_item: _Graded, truths: Truths, config: PanelConfig) -> Iterat
 
 
 def _judge_totals(graded: Sequence[_Graded], truths: Truths, config: PanelConfig) -> Totals | None:
-    """The score that each judge alone would give, for panels of several."""
+    """Return the score that each judge alone would give, for panels of several."""
     rows: dict[str, dict[str, tuple[float, float]]] = {}
     for graded_item in graded:
         scores = {

@@ -1,4 +1,4 @@
-"""What a person says about judges and scores, before anything is asked."""
+"""The settings of judges and scores, validated before any call."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from assay.types import Sampling
 _OURS = frozenset({"model", "messages", "stream"})
 _EFFORTS = ("none", "minimal", "low", "medium", "high")
 CACHE_DIR = ".autorubric_cache"
-"""The default of `cache_dir`, which stands for the project's store."""
+"""The default of `cache_dir`, which means the project's store."""
 EXPERIMENTS = "experiments"
-"""The default of `experiments_dir`, which stands for the project's store."""
+"""The default of `experiments_dir`, which means the project's store."""
 
 
 class ThinkingLevel(StrEnum):
-    """How much a model is to think before it answers."""
+    """The amount of thinking before an answer."""
 
     NONE = "none"
     LOW = "low"
@@ -43,7 +43,7 @@ _BUDGETS: Mapping[str, int] = {"none": 0, "low": 1024, "medium": 2048, "high": 4
 
 @dataclass(frozen=True, slots=True)
 class ThinkingConfig:
-    """How much a model is to think: a level, or a number of tokens.
+    """The amount of thinking: a level, or a number of tokens.
 
     >>> ThinkingConfig("high").get_effective_budget(), ThinkingConfig(budget_tokens=500).get_effective_budget()
     (4096, 500)
@@ -59,7 +59,7 @@ class ThinkingConfig:
             raise SpecError(f"budget_tokens must not be negative, as {self.budget_tokens} is")
 
     def get_effective_budget(self) -> int:
-        """The number of tokens, or that of the level."""
+        """Return the token budget, explicit or from the level."""
         return _BUDGETS.get(str(self.level), 512) if self.budget_tokens is None else self.budget_tokens
 
     def get_reasoning_effort(self) -> str:
@@ -68,14 +68,14 @@ class ThinkingConfig:
 
     @property
     def effort(self) -> str:
-        """The level that is asked for: with a number of tokens, the least level that allows as many."""
+        """Return the requested level; for a token budget, the lowest level that allows as many."""
         if self.budget_tokens is None:
             return str(self.level)
         return next((level for level, most in _BUDGETS.items() if self.budget_tokens <= most), "high")
 
 
 ThinkingParam = ThinkingConfig | ThinkingLevel | ThinkingLevelLiteral | int | None
-"""The ways in which `LLMConfig.thinking` can be written."""
+"""The accepted forms of `LLMConfig.thinking`."""
 
 
 @keywords_named
@@ -145,7 +145,7 @@ class LLMConfig:
         return cls(**values)
 
     def to_yaml(self, path: str | Path) -> None:
-        """Write the config to a YAML file, which anybody can read: the key is written too."""
+        """Write the config to a YAML file, including the key, which any reader of the file can see."""
         import yaml
 
         if not isinstance(self.model, str):
@@ -159,7 +159,7 @@ class LLMConfig:
         Path(path).write_text(yaml.safe_dump(stored, sort_keys=False, allow_unicode=True), encoding="utf-8")
 
     def get_thinking_config(self) -> ThinkingConfig | None:
-        """How much the model is to think; None leaves it to the model."""
+        """Return the thinking settings; None leaves them to the model."""
         thinking = self.thinking
         if thinking is None or isinstance(thinking, ThinkingConfig):
             return thinking
@@ -169,7 +169,7 @@ class LLMConfig:
 
     @property
     def reasoning_effort(self) -> str | None:
-        """How much the model is to think, in a word; None leaves it to the model."""
+        """Return the reasoning effort as a word; None leaves it to the model."""
         config = self.get_thinking_config()
         return None if config is None else config.effort
 
@@ -180,7 +180,7 @@ class LLMConfig:
 
     @property
     def sampling(self) -> Sampling:
-        """How the model is to choose its words."""
+        """Return the sampling settings."""
         return Sampling(
             temperature=self.temperature,
             top_p=self.top_p,
@@ -250,7 +250,7 @@ class JudgeSpec:
 
 @keywords_named
 class CannotAssessConfig(BaseModel):
-    """How criteria that nobody could judge enter the score."""
+    """How criteria that no judge could assess enter the score."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -273,7 +273,7 @@ class CannotAssessConfig(BaseModel):
 @keywords_named
 @dataclass(frozen=True, slots=True)
 class FewShotConfig:
-    """How many graded examples a judge sees with each criterion, and how they are chosen from the training data.
+    """The number of examples that a judge sees per criterion, and how they are chosen from the training data.
 
     `include_reason` also shows why people judged so, where a training item has `reasons`.
     """
@@ -291,7 +291,7 @@ class FewShotConfig:
 @keywords_named
 @dataclass(frozen=True, slots=True)
 class FewShotExample:
-    """A submission with the verdict that people gave it."""
+    """A submission with its human verdict."""
 
     submission: str
     verdict: CriterionVerdict
@@ -304,7 +304,7 @@ ProgressStyle = Literal["simple", "detailed"]
 @keywords_named
 @dataclass(frozen=True, slots=True)
 class EvalConfig:
-    """How a batch runs; `store` is where votes are kept, so that none is paid for twice.
+    """The settings of a batch; votes are kept in `store`, so that none is paid for twice.
 
     `experiments_dir` other than "experiments" keeps the store in that folder, as assay.db. `resume=False` asks
     everything anew, as `fresh` does. `fail_fast` raises an error when an item failed. `max_concurrent_items` limits the
@@ -334,7 +334,7 @@ class EvalConfig:
             raise SpecError(f"max_concurrent_items must be positive, not {self.max_concurrent_items}")
 
     def location(self, project: str) -> str:
-        """Where the votes are kept; `project` is the project's own store."""
+        """Return the location of the store; `project` is the project's own store."""
         if self.store is not None:
             return self.store
         return project if str(self.experiments_dir) == EXPERIMENTS else str(Path(self.experiments_dir) / "assay.db")

@@ -1,4 +1,4 @@
-"""Submissions to grade, with what people said of them."""
+"""Datasets of submissions to grade, with human labels."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RubricDataset:
         ground_truth_reasons: Sequence[str | None] | None = None,
         reasons: Sequence[str | None] | None = None,
     ) -> None:
-        """Add a submission; a truth that does not fit the rubric is an error here, not after the money is spent.
+        """Add a submission; a ground truth that does not fit the rubric is rejected here, before money is spent.
 
         `ground_truth` has one entry per criterion, or is a mapping of annotators to such lists;
         `ground_truth_reasons`, also called `reasons`, say why, for judges that learn from examples.
@@ -83,12 +83,12 @@ class RubricDataset:
         return self._rubric_of(self.items[idx])
 
     def get_item_prompt(self, idx: int) -> str | None:
-        """What the submission answers."""
+        """Return the prompt that the submission answers."""
         item = self.items[idx]
         return item.prompt if item.prompt is not None else self.prompt
 
     def get_item_reference_submission(self, idx: int) -> str | None:
-        """What a good submission looks like."""
+        """Return the reference submission."""
         item = self.items[idx]
         return item.reference_submission if item.reference_submission is not None else self.reference_submission
 
@@ -113,7 +113,7 @@ class RubricDataset:
         )
 
     def to_json(self, indent: int | None = 2) -> str:
-        """The dataset as JSON; `from_json` gives the same dataset again."""
+        """Return the dataset as JSON; `from_json` reads it back unchanged."""
         document = {
             "name": self.name,
             "prompt": self.prompt,
@@ -130,7 +130,7 @@ class RubricDataset:
     def split_train_test(
         self, n_train: int, *, stratify: bool = True, seed: int | None = None
     ) -> tuple[RubricDataset, RubricDataset]:
-        """Two datasets, the first with `n_train` items; stratified, both have the same mix of ground truths.
+        """Split into two datasets, the first with `n_train` items; stratified, both have the same mix of ground truths.
 
         >>> rubric = Rubric.from_dict([{"requirement": "Polite"}])
         >>> items = [DataItem(f"text {n}", "", ["MET" if n % 2 else "UNMET"]) for n in range(8)]
@@ -163,7 +163,7 @@ class RubricDataset:
     def compute_weighted_score(
         self, verdicts: Sequence[object], normalize: bool = True, rubric: Rubric | None = None
     ) -> float | None:
-        """The score of one verdict per criterion, by the dataset's rubric or another one."""
+        """Compute the score of one verdict per criterion, by the dataset's rubric or another one."""
         return (rubric or self._common_rubric()).compute_score(verdicts, normalize)
 
     def _common_rubric(self) -> Rubric:
@@ -179,7 +179,7 @@ class RubricDataset:
 
     @property
     def num_criteria(self) -> int:
-        """How many criteria the dataset's rubric has."""
+        """Return the number of criteria in the dataset's rubric."""
         return len(self._common_rubric())
 
     @property
@@ -198,7 +198,7 @@ class RubricDataset:
 
 
 def _written(rubric: Rubric) -> Any:
-    """The rubric as a dataset file holds it: a list of criteria, unless it has guidelines or sections."""
+    """Return the rubric in a dataset file's form: a list of criteria, unless it has guidelines or sections."""
     document = rubric.to_dict()
     return document if rubric.guidelines is not None or rubric.sections else document["criteria"]
 

@@ -25,7 +25,7 @@ _TEXTS = ("description", "prompt", "reference_submission")
 _FIELDS = ("submission", "ground_truth", "ground_truth_reasons", "reasons", "rubric", "id", "title", *_TEXTS)
 _TOP = ("name", "prompt", "rubric", "guidelines", "reference_submission", "items")
 _TABLES = (".jsonl", ".ndjson", ".csv", ".parquet")
-"""Files whose rows may have columns that are somebody else's business."""
+"""File types that may have additional columns of the user's own."""
 _MOST_BYTES = 1024**3
 
 
@@ -39,7 +39,7 @@ class _Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetContent:
-    """What a dataset file holds; `rubric` is its own, else the one that was passed in."""
+    """The content of a dataset file; `rubric` is its own, else the one passed in."""
 
     prompt: str | None
     rubric: Rubric | None
@@ -98,7 +98,7 @@ def _json(path: Path, content: bytes) -> Document:
     data = _loaded(content, shown(path), 1)
 
     def locate(steps: Steps) -> Place | None:
-        """Only a file with a problem is read a second time, for the place."""
+        """Locate a value; only a file with a problem is read a second time for that."""
         source = Source(path, shown(path), content.decode("utf-8-sig", "replace"))
         try:
             return _walk(parse(source), steps) or Place(source.file)
@@ -154,7 +154,7 @@ def _jsonl(path: Path, content: bytes) -> _Table:
 
 
 def _csv(path: Path, content: bytes) -> _Table:
-    """Every value is text as written; a cell without text is as if it were not there."""
+    """Read CSV rows; every value is text as written, and an empty cell counts as missing."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -297,7 +297,7 @@ class _ItemReader:
             return None
 
     def _reasons(self, content: Any, rubric: Rubric | None, at: Steps) -> list[str | None] | None:
-        """Why people judged so: a text or null per criterion."""
+        """Read the reasons for the human verdicts: a text or null per criterion."""
         if isinstance(content, str):
             content = self._written(content, at)
         if content is None or rubric is None:
@@ -326,7 +326,7 @@ def _text(row: Mapping[str, Any], name: str, steps: Steps, checker: Checker) -> 
 
 
 def _misspelt(row: Mapping[str, Any], fields: Sequence[str], steps: Steps, checker: Checker) -> None:
-    """A field that is nearly one of ours is a slip; any other is the user's own."""
+    """Detect a misspelled field; a field that resembles none of ours is the user's own."""
     for name in row:
         closest = None if name in fields else nearest(str(name), fields)
         if closest is not None and closest not in row and abs(len(closest) - len(str(name))) <= 1:

@@ -1,4 +1,4 @@
-"""How scores are distributed, and how far two lists of scores lie apart."""
+"""Distributions of scores, and the distance between two of them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def score_distribution(
 def systematic_bias(
     y_pred: npt.ArrayLike, y_true: npt.ArrayLike, *, paired: bool = True, confidence: float = 0.95
 ) -> BiasResult:
-    """By how much the predicted scores exceed the true ones, with a t-test and Cohen's d.
+    """Compute the excess of predicted over true scores, with a t-test and Cohen's d.
 
     Scores that all differ by the same amount leave the test undefined: the p-value is None, not 0.
     """
@@ -113,7 +113,7 @@ def systematic_bias(
 
 
 def ks_test(sample1: npt.ArrayLike, sample2: npt.ArrayLike | None = None) -> KSTestResult:
-    """A Kolmogorov-Smirnov test of two samples, or of one against the normal distribution with its own moments."""
+    """Run a Kolmogorov-Smirnov test of two samples, or of one against a normal distribution with its own moments."""
     first = _scores(sample1)
     second = None if sample2 is None else _scores(sample2)
     if len(first) == 0 or (second is not None and len(second) == 0):
@@ -149,7 +149,7 @@ def _normalized(first: FloatArray, second: FloatArray) -> tuple[FloatArray, Floa
 
 
 def wasserstein_distance(dist1: npt.ArrayLike, dist2: npt.ArrayLike, *, normalize: bool = True) -> float | None:
-    """The earth mover's distance of two samples, on their common range from 0 to 1 unless told otherwise.
+    """Compute the earth mover's distance of two samples, by default on their common range scaled to 0 to 1.
 
     >>> wasserstein_distance([1, 5], [2, 3])
     0.375
@@ -161,7 +161,7 @@ def wasserstein_distance(dist1: npt.ArrayLike, dist2: npt.ArrayLike, *, normaliz
 
 
 def earth_movers_distance(dist1: npt.ArrayLike, dist2: npt.ArrayLike, *, normalize: bool = True) -> EMDResult:
-    """How far two samples lie apart, and which of them is higher."""
+    """Compute the earth mover's distance of two samples and which one is higher."""
     first, second = _scores(dist1), _scores(dist2)
     if len(first) == 0 or len(second) == 0:
         return EMDResult(

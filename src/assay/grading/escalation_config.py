@@ -1,4 +1,4 @@
-"""Which judges decide where a first judge is unsure, as a program says it."""
+"""The settings of an escalation in Python: which judges decide when the first judge is unsure."""
 
 from __future__ import annotations
 

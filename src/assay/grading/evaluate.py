@@ -107,7 +107,7 @@ class EvalRunner:
         return self._config.location(default_location(here()))
 
     async def _run_own(self) -> EvalResult:
-        """Grade with a grader of one's own; what it asks is its own business, and nothing is kept in a store."""
+        """Grade with a user-defined grader; it makes its own calls, and nothing is stored."""
         limit = asyncio.Semaphore(self._config.max_concurrent_items or 100)
         started, clock = datetime.now(UTC), perf_counter()
 
@@ -142,7 +142,7 @@ class EvalRunner:
         )
 
     def plan_sync(self) -> Estimate:
-        """What grading would ask and cost; asks nobody."""
+        """Estimate the calls and cost of grading without asking anyone."""
         store = open_for_planning(self._location())
         try:
             return estimate_run(self._prepared(planned=True), store)
@@ -225,7 +225,7 @@ async def fill_ground_truth(
     show_progress: bool = True,
     max_concurrent_items: int | None = None,
 ) -> RubricDataset:
-    """A copy of a dataset in which the verdicts of a panel are the ground truth of the items that have none.
+    """Return a copy of a dataset in which a panel's verdicts are the ground truth of unlabelled items.
 
     `force` replaces the ground truth of all items. Items that could not be graded are left out, with a warning.
     """
@@ -250,14 +250,14 @@ async def fill_ground_truth(
 
 
 def _truth(report: EnsembleCriterionReport) -> Truth:
-    """A panel's verdict in the words of a ground truth; an option that was added to abstain is none of the rubric's."""
+    """Return a panel's verdict as a ground truth; an added abstaining option is not part of the rubric."""
     if report.final_verdict is not None:
         return report.final_verdict
     return CriterionVerdict.CANNOT_ASSESS if report.is_na or report.label is None else report.label
 
 
 def _rows(dataset: RubricDataset) -> list[dict[str, Any]]:
-    """The items as samples of the run; descriptions that tell them all apart are their ids."""
+    """Return the items as samples of the run; unique descriptions become their ids."""
     rows = [_row(dataset, index) for index in range(len(dataset))]
     names = [row["description"] for row in rows]
     if all(names) and len(set(names)) == len(names):

@@ -33,7 +33,7 @@ from assay.summary.finish import stored_report
 
 @dataclass(frozen=True, slots=True)
 class StoredExperiment:
-    """A run of a graded dataset, with the settings by which its votes become scores."""
+    """A run of a graded dataset, with the settings that turn its votes into scores."""
 
     store: Store
     record: RunRecord
@@ -80,7 +80,7 @@ class StoredExperiment:
         )
 
     def _item(self, sample: Sample) -> ItemResult:
-        """What came of one item, from its votes; an item of which nothing could be assessed has failed."""
+        """Rebuild the result of one item from its votes; an item without any assessed criterion has failed."""
         index = sample.position
         item = self.dataset[index]
         seconds = self.settings.durations.get(index, 0.0)
@@ -147,7 +147,7 @@ def _item(row: Mapping[str, Any]) -> DataItem:
 
 
 def _settings(record: RunRecord) -> SubmissionScorer:
-    """The settings by which votes become scores; examples that the judges saw were not stored, only their digest."""
+    """Return the settings that turn votes into scores; few-shot examples are stored only as a digest."""
     stored = dict(record.spec.scorers[0].settings)
     penalty = stored.pop("length_penalty", None)
     names = SubmissionScorer.model_fields.keys() - {"few_shot", "judges", "value", "metrics", "rubric"}

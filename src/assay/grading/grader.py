@@ -1,4 +1,4 @@
-"""The panel that grades by a rubric: judges, how their votes are counted, how the score is made."""
+"""The grader: a panel of judges, the aggregation of their votes, and the score."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ReportT = TypeVar("ReportT")
 
 
 class Grader(ABC, Generic[ReportT]):
-    """A grader of one's own: `judge` asks whom it likes, `aggregate` turns the answers into a report."""
+    """The base class of user-defined graders: `judge` collects verdicts, `aggregate` turns them into a report."""
 
     def __init__(self, *, length_penalty: LengthPenalty | None = None, normalize: bool = True) -> None:
         self._length_penalty = length_penalty
@@ -94,7 +94,7 @@ class Grader(ABC, Generic[ReportT]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeCriterionResults:
-    """What one judge said of every criterion of a submission, in order; `criteria` are as the judge saw them."""
+    """One judge's verdicts on every criterion of a submission, in order; `criteria` are as the judge saw them."""
 
     judge_id: str
     weight: float
@@ -104,7 +104,7 @@ class JudgeCriterionResults:
 
 @keywords_named
 class CriterionGrader(Grader[EnsembleEvaluationReport]):
-    """A panel of judges; everything that can be wrong with it is found when it is made.
+    """A panel of judges; all settings are validated on construction.
 
     `settings` are those of the rubric scorer, `clients` the models that its judges name. A panel that is only
     `planned` needs no keys: `EvalRunner.plan_sync` says what it would ask and cost. `system_prompt` and
@@ -225,7 +225,7 @@ class CriterionGrader(Grader[EnsembleEvaluationReport]):
 
     @property
     def is_ensemble(self) -> bool:
-        """Whether there are several judges."""
+        """Return whether there are several judges."""
         return len(self.judges) > 1
 
     @property
@@ -235,7 +235,7 @@ class CriterionGrader(Grader[EnsembleEvaluationReport]):
 
     @property
     def has_few_shot(self) -> bool:
-        """Whether the judges see examples."""
+        """Return whether the judges see few-shot examples."""
         return self.settings.few_shot is not None
 
     async def grade(
@@ -261,7 +261,7 @@ class CriterionGrader(Grader[EnsembleEvaluationReport]):
         *,
         row: int = 0,
     ) -> EnsembleEvaluationReport:
-        """Let the panel grade one submission; `row` is its number in a series, for shuffles that balance one."""
+        """Grade one submission with the panel; `row` is its position in a series, for shuffles that balance one."""
         self.check_rubrics([rubric])
         parts = submission_parts(to_grade)
         cached = [endpoint for endpoint in self.clients.endpoints.values() if endpoint.cache_enabled]
@@ -313,7 +313,7 @@ class CriterionGrader(Grader[EnsembleEvaluationReport]):
         *,
         guidelines: str | None = None,
     ) -> list[JudgeCriterionResults]:
-        """What every judge says of every criterion, before it is counted."""
+        """Collect every judge's verdict on every criterion, before aggregation."""
         report = await self.grade(to_grade, rubric, query, reference_submission, guidelines=guidelines)
         criteria = tuple(criterion_report.criterion for criterion_report in report.criteria)
         return [
@@ -332,7 +332,7 @@ class CriterionGrader(Grader[EnsembleEvaluationReport]):
     async def aggregate(
         self, judge_results: list[JudgeCriterionResults], *, normalize: bool = True
     ) -> EnsembleEvaluationReport:
-        """Count what the judges said; a length penalty needs the submission, and is left to `grade`."""
+        """Aggregate the judges' verdicts; a length penalty needs the submission and is left to `grade`."""
         if not judge_results:
             raise SpecError("there are no results of judges to aggregate")
         criteria = judge_results[0].criteria
@@ -360,7 +360,7 @@ class CriterionGrader(Grader[EnsembleEvaluationReport]):
 
 
 def _few_shot(config: FewShotConfig | None, training: RubricDataset | None) -> FewShot | None:
-    """What people said of the training data, as examples to choose from."""
+    """Turn the labelled training data into few-shot examples."""
     if config is None and training is None:
         return None
     if training is None:
@@ -403,7 +403,7 @@ def _judges(
 
 
 def submission_parts(to_grade: ToGrade) -> ThinkingOutputDict:
-    """What the author of a submission thought, and what is judged: of a mapping, its `output`.
+    """Split a submission into thinking and output; judges grade the output.
 
     A text is judged as it is: tags in it may be part of the answer.
     """

@@ -35,17 +35,17 @@ from assay.judging.reports import EnsembleCriterionReport, EnsembleEvaluationRep
 from assay.judging.rubric import Rubric
 
 STUCK = 3
-"""Rejections in a row after which another revision is not worth its cost."""
+"""The number of consecutive rejections after which improvement stops."""
 MOST_SHOWN = 1_500
 """Characters of a submission that the reviser is shown."""
 FEWEST_TO_SPLIT = 4
-"""With fewer labelled items than this, a part of them says too little to accept or reject by."""
+"""With fewer labelled items than this, a held-out part is too small to decide by."""
 _TINY = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Case:
-    """One verdict beside what people say of it."""
+    """One verdict with its human label."""
 
     item: int
     criterion: int
@@ -57,7 +57,7 @@ class _Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Assessment:
-    """How good one version of a rubric is; `problem` says why nobody can tell."""
+    """The quality of one version of a rubric; `problem` explains why it could not be measured."""
 
     quality: float | None = None
     agreement: float | None = None
@@ -72,7 +72,7 @@ class _Assessment:
 
 
 class Improvement:
-    """One rubric on its way through its versions."""
+    """The improvement of one rubric through its versions."""
 
     def __init__(self, rubric: Rubric, task_prompt: str | None, config: ImprovementConfig) -> None:
         self._original, self._task, self._config = rubric, task_prompt, config
@@ -125,7 +125,7 @@ class Improvement:
     def _iteration(
         self, number: int, rubric: Rubric, assessed: _Assessment, *, previous: IterationResult | None
     ) -> IterationResult:
-        """A version with its numbers, accepted or rejected beside the version before it."""
+        """Build the record of a version, accepted or rejected in comparison with the previous one."""
         if assessed.quality is None and previous is not None:
             ungraded = f"the revision could not be graded: {assessed.problem}"
             return replace(_invalid(number, previous, ungraded, _total(assessed.costs)), rubric=rubric)
@@ -154,7 +154,7 @@ class Improvement:
         return version
 
     def _rejection(self, assessed: _Assessment, previous: IterationResult) -> str | None:
-        """Why a version may not take the place of the one before it."""
+        """Return why a version may not replace the previous one."""
         assert assessed.quality is not None
         both = assessed.agreement is not None and previous.agreement is not None
         if self._config.reject_agreement_regression and previous.agreement is not None:
@@ -169,7 +169,7 @@ class Improvement:
     def _reason(
         self, version: IterationResult, iterations: list[IterationResult], flat: int, rejected: int
     ) -> str | None:
-        """Why to stop after a version; None to go on."""
+        """Return why to stop after a version; None to continue."""
         config = self._config
         self._save(iterations, None)
         spent = _total(self._costs)
@@ -215,7 +215,7 @@ class Improvement:
         return replace(validated, quality=report.score, issues=issues, report=report, usage=usage, costs=costs)
 
     async def _validate(self, rubric: Rubric, data: RubricDataset) -> _Assessment:
-        """Grade the validation data by a version: agreement with people, or between judges where nobody labelled it."""
+        """Grade the validation data with a version: agreement with labels, or between judges without labels."""
         items = [replace(item, ground_truth=None, annotators=None, ground_truth_reasons=None) for item in data]
         copy = RubricDataset(data.prompt or self._task, rubric, items, data.name, data.reference_submission)
         # steps of an improvement are kept, so that nothing is paid for twice, and are nobody's latest run
@@ -289,7 +289,7 @@ class Improvement:
         return here() / ".assay" / "improvements" / digest[:12]
 
     def _save(self, iterations: Sequence[IterationResult], result: ImprovementResult | None) -> None:
-        """Write every version as soon as it is there, so that a crash loses none."""
+        """Write every version immediately, so that a crash loses none."""
         folder = self.artifacts
         if folder is None:
             return
@@ -315,7 +315,7 @@ def iteration_line(version: IterationResult) -> str:
 
 
 def _check(rubric: Rubric, task_prompt: str | None, config: ImprovementConfig) -> None:
-    """Refuse what cannot be improved before anybody is asked."""
+    """Reject invalid inputs before anyone is asked."""
     data = config.validation_data
     if config.strategy == "meta_rubric" and config.mode == "in_context" and not (task_prompt or "").strip():
         raise SpecError('mode="in_context" needs a task prompt; mode="standalone" grades a rubric without one')
@@ -363,7 +363,7 @@ def _require_prices(config: ImprovementConfig, *clients: Clients) -> None:
 
 
 def _cases(result: EvalResult, data: RubricDataset, rubric: Rubric, unsure: str) -> list[_Case]:
-    """Every verdict on a labelled criterion; abstentions are left out, or count as a label of their own or as UNMET."""
+    """Return every verdict on a labelled criterion; abstentions are excluded, a class of their own, or UNMET."""
     cases: list[_Case] = []
     for item in result.item_results:
         labels = labels_of(data, item.item_idx)
@@ -441,7 +441,7 @@ def _issues_of(wrong: Sequence[_Case], cases: Sequence[_Case], rubric: Rubric) -
 
 
 def _evidence(wrong: Sequence[_Case], rubric: Rubric, most: int) -> str:
-    """Submissions whose verdicts were wrong, with what the judges said."""
+    """Return submissions with wrong verdicts, with the judges' reasons."""
     parts: list[str] = []
     for number, name in enumerate(rubric.names):
         for case in [case for case in wrong if case.criterion == number][:most]:
@@ -452,7 +452,7 @@ def _evidence(wrong: Sequence[_Case], rubric: Rubric, most: int) -> str:
 
 
 def _invalid(number: int, current: IterationResult, reason: str, cost: Decimal | float | None) -> IterationResult:
-    """A version that could not be used, with the numbers of the one before it."""
+    """Record an unusable version with the values of the previous one."""
     return replace(
         current,
         iteration=number,
@@ -465,7 +465,7 @@ def _invalid(number: int, current: IterationResult, reason: str, cost: Decimal |
 
 
 def _total(costs: Sequence[Decimal | float | None]) -> float | None:
-    """What was spent; None where a price is unknown."""
+    """Return the total spending; None if a price is unknown."""
     return None if not costs or any(cost is None for cost in costs) else float(sum(Decimal(str(c)) for c in costs))
 
 

@@ -1,4 +1,4 @@
-"""What goes into improving a rubric, and what comes of it."""
+"""The settings and results of rubric improvement."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class IssueDetail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriterionErrorReport:
-    """How often the verdicts on one criterion are those of people; None where no item tells."""
+    """The share of verdicts on one criterion that match human labels; None without labelled items."""
 
     criterion_index: int
     criterion_name: str
@@ -41,7 +41,7 @@ class CriterionErrorReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldOutValidationResult:
-    """How far verdicts agree with the labels of items that the reviser never sees."""
+    """The agreement of verdicts with the labels of held-out items, which the reviser never sees."""
 
     mean_accuracy: float | None
     per_criterion: list[CriterionErrorReport] = field(default_factory=list)
@@ -92,13 +92,13 @@ class ImprovementResult:
 
 
 ConvergenceFn = Callable[[IterationResult, list[IterationResult]], str | None]
-"""Says after an iteration why to stop, or None to go on; it takes the place of all other reasons."""
+"""Decides after an iteration why to stop, or None to continue; replaces all other reasons."""
 
 
 @keywords_named
 @dataclass(frozen=True, slots=True)
 class ImprovementConfig:
-    """How a rubric is improved: who grades it, who revises it, and when to stop.
+    """The settings of an improvement: judges, reviser and stopping rules.
 
     `max_iterations` counts versions, the original included. With `validation_data` a revision is rejected if the
     agreement on it falls, unless `reject_agreement_regression` is False: agreement with people where the items have a

@@ -1,4 +1,4 @@
-"""One submission to grade, with what people said of it."""
+"""One submission to grade, with its human labels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GroundTruth = list[Truth]
 
 @dataclass(slots=True)
 class DataItem:
-    """A submission; its own rubric, prompt and reference win over those of the dataset.
+    """A submission; its own rubric, prompt and reference override those of the dataset.
 
     `ground_truth` has one entry per criterion, and `ground_truth_reasons` may say why, one entry or None per criterion;
     `annotators` holds verdicts of several people, by name.
@@ -38,12 +38,12 @@ class DataItem:
 
     @property
     def reasons(self) -> list[str | None] | None:
-        """Why people judged so; another name of `ground_truth_reasons`."""
+        """Return the reasons for the human verdicts; an alias of `ground_truth_reasons`."""
         return self.ground_truth_reasons
 
 
 def read_truth(entries: Sequence[object], rubric: Rubric) -> GroundTruth:
-    """What a person said of each criterion, in the rubric's own words; a SpecError names the one that does not fit."""
+    """Read a human verdict per criterion in the rubric's terms; a SpecError names an entry that does not fit."""
     if isinstance(entries, str) or not isinstance(entries, Sequence):
         raise SpecError(f"the ground truth is a list with one entry per criterion, not {type(entries).__name__}")
     if len(entries) != len(rubric):

@@ -1,4 +1,4 @@
-"""An audit of the judge of a classifier or of a scale: the task's own prompts, asked about changed answers."""
+"""Audit the judge of a classifier or scale: the task's own prompts, asked about modified answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from assay.types import Rows, Trace, content_text
 
 _SOURCE = "inline_samples"
 _ANSWER = "audited_answer"
-"""The column of the audit's own samples that holds the conversation with the answer."""
+"""The column of the audit's samples that holds the conversation with the answer."""
 _CHANGES: Mapping[str, Callable[[str], str]] = {"plain": str, "verbosity": padded, "injection": injected}
 
 
@@ -63,7 +63,7 @@ class JudgeTarget:
         column: str | None,
         limit: int | None,
     ) -> JudgeTarget:
-        """The samples of a task with their answers; SpecError where nothing says which text is the answer."""
+        """Return the samples of a task with their answers; raise a SpecError if the answer cannot be located."""
         samples = [sample for rows in batches for sample in rows.samples][:limit]
         ids = [sample_id for rows in batches for sample_id in rows.ids][:limit]
         # a run with trials has several answers to one sample: they are texts of their own here
@@ -102,7 +102,7 @@ class JudgeTarget:
         return cast("JudgeScorerSpec", self.scorer.settings)
 
     def changed(self, change: Callable[[str], str]) -> list[dict[str, Any]]:
-        """The samples with every answer changed, wherever they hold it."""
+        """Return the samples with every occurrence of the answer modified."""
         rows: list[dict[str, Any]] = []
         for place, sample in enumerate(self.samples):
             row = dict(sample)
@@ -157,7 +157,7 @@ class JudgeAudit:
         self._check_shown()
 
     def plan(self) -> AuditPlan:
-        """What the audit will ask and cost; asks nobody."""
+        """Estimate the calls and cost of the audit without asking anyone."""
         location = self._location
         if not self._options.planned:
             # the audit writes there, so that an older store is migrated before it is read
@@ -237,7 +237,7 @@ class JudgeAudit:
 
     @property
     def _solver(self) -> LoadedSolver | None:
-        """What reads the answers of the audit's samples; None in a task without a solver."""
+        """Return the solver that reads the answers of the audit's samples; None for a task without a solver."""
         if self._target.answers is None:
             return None
         settings = PassThroughSolver(type="pass_through_solver", trace_column=ColumnName(_ANSWER))

@@ -1,4 +1,4 @@
-"""The models of a panel: from a judge's config to a connection, and a way to ask without a store."""
+"""Connect a panel's models: from a judge's config to a connection, and to calls without a store."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from assay.spec.project import project_folder
 from assay.types import Ask, Reply, Request, Usage
 
 ErrorCategory = Literal["infrastructure", "parse", "unknown"]
-"""Why grading failed: the judge could not be reached, its reply could not be read, or something else."""
+"""The category of a grading error: infrastructure, parse or unknown."""
 
 
 def classify_grading_error(exc: BaseException) -> ErrorCategory:
-    """Why grading failed, in a word.
+    """Classify why grading failed.
 
     >>> classify_grading_error(TimeoutError()), classify_grading_error(KeyError("x"))
     ('infrastructure', 'unknown')
@@ -47,7 +47,7 @@ def here() -> Path:
 
 
 def connection_of(config: LLMConfig, *, planned: bool = False) -> Connection:
-    """The model of a config; a SpecError says what is missing, before anything is paid.
+    """Connect the model of a config; a SpecError says what is missing, before anything is paid.
 
     A model that is only `planned` to be asked needs no key.
     """
@@ -92,7 +92,7 @@ def _connected(config: LLMConfig, root: Path, environment: Mapping[str, str]) ->
 
 
 def _with_own(config: LLMConfig, environment: Environment) -> Environment:
-    """The environment with the key and the address of the config in the place of the provider's own."""
+    """Return the environment with the config's key and address instead of the provider's."""
     if config.api_key is None and config.api_base is None:
         return environment
     if not isinstance(config.model, str) or "/" not in config.model:
@@ -111,7 +111,7 @@ def connected(endpoints: Mapping[str, LLMConfig], *, planned: bool = False) -> d
 
 
 class Clients:
-    """The models of a panel while somebody uses them; calls that run at the same time share limits and connections."""
+    """The models of a panel while in use; concurrent calls share limits and connections."""
 
     def __init__(self, endpoints: Mapping[str, LLMConfig], *, planned: bool = False) -> None:
         self.endpoints = endpoints
@@ -121,7 +121,7 @@ class Clients:
 
     @asynccontextmanager
     async def asking(self) -> AsyncIterator[Ask]:
-        """A way to ask, for as long as the block lasts."""
+        """Provide a way to call models for the duration of the block."""
         # a connection belongs to the event loop that opened it
         loop = id(asyncio.get_running_loop())
         users, models = self._open.get(loop) or (0, Models(connected(self.endpoints), memory=None))
@@ -141,7 +141,7 @@ class Clients:
                 await models.close()
 
     def cost_usd(self, by_model: Mapping[str | None, Usage]) -> Decimal | None:
-        """What was billed; None when a price is not known."""
+        """Return the billed cost; None if a price is unknown."""
         spent = Decimal(0)
         for key, usage in by_model.items():
             prices = self.connections[key].prices

@@ -1,4 +1,4 @@
-"""What people say of items, as words that verdicts can be compared with."""
+"""Human labels of items, in a form that verdicts can be compared with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.judging.verdicts import Verdict, is_abstention, verdict_in_words
 
 
 def labels_of(dataset: RubricDataset, index: int) -> list[str | None] | None:
-    """What people say of each criterion of an item: its ground truth, else what most annotators say."""
+    """Return the human label of each criterion of an item: its ground truth, else the annotators' majority."""
     item, criteria = dataset[index], dataset.get_item_rubric(index).criteria
     if item.ground_truth is not None:
         return [

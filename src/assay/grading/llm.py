@@ -25,7 +25,7 @@ T = TypeVar("T", bound=BaseModel)
 
 @dataclass(slots=True)
 class GenerateResult:
-    """What a model answered, what it thought, and what that cost; `parsed` is the reply as the model asked for."""
+    """A model's reply with its thinking and cost; `parsed` is the reply in the requested format."""
 
     content: str
     thinking: str | None = None
@@ -36,7 +36,10 @@ class GenerateResult:
 
 
 class LLMClient:
-    """Asks one model. With `cache_enabled` replies are kept in files, by everything that decides them."""
+    """A client for one model.
+
+    With `cache_enabled`, replies are stored in files keyed by everything that determines them.
+    """
 
     def __init__(self, config: LLMConfig, *, cache_namespace: str | None = None) -> None:
         self.config = config
@@ -127,7 +130,7 @@ class LLMClient:
         return self._folder / f"{hashlib.sha256(content.encode()).hexdigest()}.json"
 
     def _cached_reply(self, path: Path) -> dict[str, Any] | None:
-        """A reply that was kept and has not expired; a file that cannot be read is as if it were not there."""
+        """Return a cached reply that has not expired; an unreadable file counts as missing."""
         try:
             if self.config.cache_ttl is not None and time.time() - path.stat().st_mtime > self.config.cache_ttl:
                 return None
@@ -137,7 +140,7 @@ class LLMClient:
         return stored
 
     def cache_stats(self) -> dict[str, Any]:
-        """How many replies are kept, how much space they take, and how often one was used by this client."""
+        """Return the number and size of cached replies, and this client's number of hits."""
         files = list(self._folder.glob("*.json")) if self._folder.is_dir() else []
         return {
             "enabled": self.config.cache_enabled,
@@ -149,14 +152,14 @@ class LLMClient:
         }
 
     def clear_cache(self) -> int:
-        """Delete all replies that are kept, and count them."""
+        """Delete all cached replies and return their number."""
         files = list(self._folder.glob("*.json")) if self._folder.is_dir() else []
         for file in files:
             file.unlink()
         return len(files)
 
     def close(self) -> None:
-        """Nothing stays open between calls."""
+        """Do nothing: no connection stays open between calls."""
 
 
 def _text(reply: Reply) -> str:
@@ -166,7 +169,7 @@ def _text(reply: Reply) -> str:
 
 
 def _parsed(text: str, response_format: type[T] | None) -> T | None:
-    """The reply as the model asked for; the last JSON object in it that fits."""
+    """Parse the reply into the requested format: the last JSON object in it that fits."""
     if response_format is None:
         return None
     problem = "there is no JSON object in it"
@@ -192,7 +195,7 @@ async def generate(
 
 
 class RateLimitPool:
-    """Semaphores by model, for programs that make calls of their own; assay's calls keep limits per endpoint."""
+    """Semaphores by model, for programs that make their own calls; assay's calls have limits per endpoint."""
 
     _instance: ClassVar[RateLimitPool | None] = None
 
@@ -218,7 +221,7 @@ class RateLimitPool:
         cls.reset_instance()
 
     async def get_semaphore(self, model: str, max_parallel: int | None) -> asyncio.Semaphore | None:
-        """The semaphore of a model; the first limit holds, None is no limit."""
+        """Return the semaphore of a model; the first limit applies, None means no limit."""
         if max_parallel is None:
             return None
         if model not in self._semaphores:
@@ -227,5 +230,5 @@ class RateLimitPool:
         return self._semaphores[model]
 
     def get_current_limit(self, model: str) -> int | None:
-        """The limit of a model; None where there is none."""
+        """Return the limit of a model; None without one."""
         return self._limits.get(model)

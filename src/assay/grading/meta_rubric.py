@@ -15,7 +15,7 @@ from assay.judging.total import Section, value_of
 
 
 def get_standalone_meta_rubric() -> Rubric:
-    """The rubric that grades a rubric by itself: wording, structure, and antipatterns as negative criteria.
+    """Return the rubric for grading a rubric on its own: wording, structure, and antipatterns as negative criteria.
 
     >>> rubric = get_standalone_meta_rubric()
     >>> [name for name, criterion in zip(rubric.names, rubric.criteria) if criterion.weight < 0][:2]
@@ -59,7 +59,7 @@ def written(rubric: Rubric) -> str:
 async def grade_rubric(
     rubric: Rubric, judge: LLMConfig | Sequence[JudgeSpec], task_prompt: str | None = None
 ) -> EnsembleEvaluationReport:
-    """Let a judge or a panel grade a rubric, in the context of a task if there is one."""
+    """Grade a rubric with a judge or a panel, optionally in the context of a task."""
     if task_prompt is not None and not task_prompt.strip():
         raise SpecError("the task prompt is empty: evaluate_rubric_standalone grades a rubric without a task")
     meta = get_standalone_meta_rubric() if task_prompt is None else get_in_context_meta_rubric()

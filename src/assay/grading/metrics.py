@@ -1,4 +1,4 @@
-"""AutoRubric's numbers of agreement with people, from the statistics that `assay agreement` uses."""
+"""AutoRubric's agreement metrics, computed with the statistics of `assay agreement`."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ def compute_metrics(
     grader: CriterionGrader | None = None,
     level: float | None = None,
 ) -> MetricsResult:
-    """How far a panel agrees with people: AutoRubric's numbers, and ours with intervals under `agreement`.
+    """Compute the panel's agreement with the ground truth:
+
+    AutoRubric's metrics, and ours with intervals in `agreement`.
 
     The ground truth of an item is its `ground_truth`; with several annotators what most of them say. Criteria are
     matched by their content. The score of the ground truth is computed by the rule of the judges' scores: that of
@@ -112,7 +114,7 @@ def compute_metrics(
 
 @dataclass(frozen=True, slots=True)
 class _Rater:
-    """The panel or one judge beside the ground truth, on every criterion that it judged."""
+    """The panel or one judge with the ground truth, on every criterion that it judged."""
 
     name: str
     pairs: list[tuple[Criterion, Pairs]]
@@ -120,7 +122,7 @@ class _Rater:
     measure: Intervals
 
     def numbers(self) -> dict[str, Any]:
-        """What the panel and a judge have in common."""
+        """Compute the metrics that the panel and a judge have in common."""
         pooled = self.binary_pairs()
         values = {} if pooled is None else binary(pooled)
         predicted, truth = (np.array([pair[side] for pair in self.totals]) for side in (0, 1))
@@ -173,7 +175,7 @@ class _Rater:
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    """A comparison, and what becomes of abstentions in it."""
+    """A comparison with its treatment of abstentions."""
 
     compared: ComparedDataset
     cannot_assess: CannotAssessMode
@@ -181,7 +183,7 @@ class _Measure:
     intervals: Intervals
 
     def pairs(self, criterion: Criterion, votes: Votes, codes: IntArray) -> Pairs:
-        """A rater beside the ground truth, with abstentions left out or as what the mode says."""
+        """Return a rater's verdicts with the ground truth; abstentions are excluded or replaced as the mode says."""
         rows = (votes.truth != ABSENT) & (codes != ABSENT)
         truth, predicted, items, classes = votes.truth[rows], codes[rows], votes.items[rows], len(votes.scale.labels)
         mode = self.cannot_assess if criterion.is_binary else self.na_mode
@@ -292,7 +294,7 @@ class _Measure:
         )
 
     def coverage(self, criteria: Sequence[tuple[int, Criterion, Votes]]) -> CoverageStats | None:
-        """How many pairs entered the numbers; None where abstentions count as something."""
+        """Return how many pairs entered the metrics; None if abstentions count as verdicts."""
         if self.cannot_assess != "exclude" or self.na_mode != "exclude":
             return None
         truth = np.concatenate([votes.truth for _, _, votes in criteria] or [_NONE])
@@ -346,12 +348,12 @@ class _Measure:
         return bool((votes.truth == -1).any() or (votes.raters()[PANEL] == -1).any())
 
     def cannot_assess_stats(self) -> CannotAssessStats | None:
-        """How often verdicts abstain on either side."""
+        """Count how often verdicts abstain on either side."""
         numbers, occurs = self._abstentions(binary_only=True)
         return CannotAssessStats(**{f"ca_{name}": value for name, value in numbers.items()}) if occurs else None
 
     def na_stats(self) -> NAStats | None:
-        """How often options that abstain are chosen on either side."""
+        """Count how often abstaining options are chosen on either side."""
         numbers, occurs = self._abstentions(binary_only=False)
         return NAStats(**{f"na_{name}": value for name, value in numbers.items()}) if occurs else None
 
@@ -413,7 +415,7 @@ class _Measure:
         return by_kind
 
     def warnings(self) -> list[str]:
-        """What a careful reader should know."""
+        """Return warnings that affect how the metrics should be read."""
         notes = list(self.compared.agreement.notes)
         if self.compared.n_errored:
             notes.append(
@@ -428,7 +430,7 @@ class _Measure:
 
 
 def interpret_kappa(value: float | None) -> str:
-    """How good an agreement is by the bounds of Landis and Koch (1977).
+    """Classify an agreement by the bounds of Landis and Koch (1977).
 
     >>> interpret_kappa(0.5), interpret_kappa(None)
     ('moderate', 'undefined')
@@ -505,7 +507,7 @@ def _value(value: MetricValue | None) -> float | None:
 
 
 def _number(value: Any) -> float | None:
-    """A float, or None for what is not a number."""
+    """Return a float, or None for NaN."""
     number = float(value)
     return None if np.isnan(number) else number
 

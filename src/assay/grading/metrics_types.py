@@ -1,4 +1,4 @@
-"""What `compute_metrics` and the functions on scores return, with the names of AutoRubric."""
+"""The return types of `compute_metrics` and the functions on scores, named as in AutoRubric."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 CriterionType = Literal["binary", "ordinal", "nominal"]
 CannotAssessMode = Literal["exclude", "as_unmet", "as_category"]
-"""What becomes of verdicts that abstain: left out, the worst verdict, or a class of their own."""
+"""The treatment of abstaining verdicts: excluded, the worst verdict, or a class of their own."""
 NAMode = Literal["exclude", "as_unmet", "as_category"]
-"""What becomes of options that abstain: left out, the worst option, or a class of their own."""
+"""The treatment of abstaining options: excluded, the worst option, or a class of their own."""
 
 
 class _Result(BaseModel):
@@ -28,7 +28,7 @@ class _Result(BaseModel):
 
 
 class ConfidenceInterval(_Result):
-    """Where a number lies, with a stated confidence."""
+    """A confidence interval with its level."""
 
     lower: float
     upper: float
@@ -53,7 +53,7 @@ class CorrelationResult(_Result):
 
     @staticmethod
     def interpret_correlation(r: float) -> str:
-        """How strong a correlation is, in words.
+        """Describe the strength of a correlation in words.
 
         >>> CorrelationResult.interpret_correlation(-0.55)
         'moderate negative'
@@ -64,7 +64,7 @@ class CorrelationResult(_Result):
 
 
 class BiasResult(_Result):
-    """By how much one side scores higher than the other, with a t-test."""
+    """The mean difference between two sides, with a t-test."""
 
     mean_bias: float | None
     std_bias: float | None
@@ -77,7 +77,7 @@ class BiasResult(_Result):
 
     @staticmethod
     def interpret_effect_size(d: float) -> str:
-        """How large Cohen's d is, in a word.
+        """Describe the size of Cohen's d in a word.
 
         >>> BiasResult.interpret_effect_size(-0.6)
         'medium'
@@ -97,7 +97,7 @@ class BootstrapResult(_Result):
 
 
 class BootstrapResults(_Result):
-    """The intervals of the three numbers that are looked at first; items are what is resampled."""
+    """The intervals of the three main metrics, resampled by item."""
 
     accuracy_ci: tuple[float, float] | None
     kappa_ci: tuple[float, float] | None
@@ -107,7 +107,7 @@ class BootstrapResults(_Result):
 
 
 class DistributionResult(_Result):
-    """How scores are distributed; None where there are too few."""
+    """The distribution of scores; None where there are too few."""
 
     n: int
     mean: float | None
@@ -125,7 +125,7 @@ class DistributionResult(_Result):
 
 
 class EMDResult(_Result):
-    """How far two distributions of scores lie apart."""
+    """The distance between two distributions of scores."""
 
     emd: float | None
     mean_diff: float | None
@@ -136,7 +136,7 @@ class EMDResult(_Result):
 
     @staticmethod
     def interpret_emd(emd: float) -> str:
-        """How far two distributions lie apart, in words.
+        """Describe the distance between two distributions in words.
 
         >>> EMDResult.interpret_emd(0.12)
         'moderate differences'
@@ -146,7 +146,7 @@ class EMDResult(_Result):
 
 
 class KSTestResult(_Result):
-    """A Kolmogorov-Smirnov test; None where there are no scores."""
+    """The result of a Kolmogorov-Smirnov test; None without scores."""
 
     statistic: float | None
     p_value: float | None
@@ -154,19 +154,19 @@ class KSTestResult(_Result):
 
 
 class ConfusionMatrix(_Result):
-    """How often each class of the ground truth (row) was predicted as each class (column)."""
+    """The number of times each class of the ground truth (row) was predicted as each class (column)."""
 
     matrix: list[list[int]]
     labels: list[str]
 
     @property
     def n_classes(self) -> int:
-        """The number of classes."""
+        """Return the number of classes."""
         return len(self.labels)
 
     @property
     def total(self) -> int:
-        """The number of pairs."""
+        """Return the number of pairs."""
         return sum(map(sum, self.matrix))
 
     def _cell(self, row: int, column: int) -> int:
@@ -220,7 +220,7 @@ def _share(part: int, whole: int) -> float | None:
 
 
 class CoverageStats(_Result):
-    """How many pairs entered the numbers, and why others did not."""
+    """The number of pairs in the metrics, and why others were excluded."""
 
     n_total: int
     n_covered: int
@@ -233,7 +233,7 @@ class CoverageStats(_Result):
 
 
 class CannotAssessStats(_Result):
-    """How often verdicts abstain on either side, over all binary criteria."""
+    """The number of abstaining verdicts on either side, over all binary criteria."""
 
     ca_count_true: int
     ca_count_pred: int
@@ -244,7 +244,7 @@ class CannotAssessStats(_Result):
 
 
 class NAStats(_Result):
-    """How often options that abstain are chosen on either side, over all criteria with options."""
+    """The number of abstaining options on either side, over all criteria with options."""
 
     na_count_true: int
     na_count_pred: int
@@ -255,7 +255,7 @@ class NAStats(_Result):
 
 
 class CriterionMetrics(_Result):
-    """How far the panel agrees with the ground truth on a criterion without options."""
+    """The panel's agreement with the ground truth on a criterion without options."""
 
     name: str
     index: int
@@ -283,7 +283,7 @@ BinaryCriterionMetrics = CriterionMetrics
 
 
 class OptionMetrics(_Result):
-    """How well one option is told from all others."""
+    """How well one option is distinguished from all others."""
 
     label: str
     index: int
@@ -295,7 +295,7 @@ class OptionMetrics(_Result):
 
 
 class OrdinalCriterionMetrics(_Result):
-    """How far the panel agrees with the ground truth on a scale."""
+    """The panel's agreement with the ground truth on an ordinal scale."""
 
     name: str
     index: int
@@ -319,7 +319,7 @@ class OrdinalCriterionMetrics(_Result):
 
 
 class NominalCriterionMetrics(_Result):
-    """How far the panel agrees with the ground truth on options without an order."""
+    """The panel's agreement with the ground truth on options without an order."""
 
     name: str
     index: int
@@ -341,7 +341,7 @@ CriterionMetricsUnion = CriterionMetrics | OrdinalCriterionMetrics | NominalCrit
 
 
 class JudgeMetrics(_Result):
-    """How far one judge alone agrees with the ground truth."""
+    """One judge's agreement with the ground truth."""
 
     judge_id: str
     criterion_accuracy: float | None
@@ -381,7 +381,7 @@ class PooledScaleMetrics(_Result):
 
 
 class MetricsResult(_Result):
-    """Agreement with the ground truth in AutoRubric's numbers; `agreement` has ours, each with an interval.
+    """Agreement with the ground truth in AutoRubric's metrics; `agreement` has ours, each with an interval.
 
     `criterion_` numbers pool all pairs of binary criteria; `mean_kappa` and `macro_accuracy` are means over all
     criteria. What is undefined is None.
@@ -422,13 +422,13 @@ class MetricsResult(_Result):
 
     @property
     def agreement(self) -> AgreementResult:
-        """The agreement with an interval for every number, per criterion, per judge and overall."""
+        """Return the agreement with an interval for every value: per criterion, per judge and overall."""
         if self._agreement is None:
             raise SpecError("these metrics were not computed by compute_metrics: they have no agreement")
         return self._agreement
 
     def with_agreement(self, agreement: AgreementResult) -> MetricsResult:
-        """The metrics with our numbers beside them."""
+        """Return the metrics with ours attached."""
         result = self.model_copy()
         result._agreement = agreement
         return result
@@ -455,7 +455,7 @@ class MetricsResult(_Result):
 
     @property
     def scores(self) -> Mapping[str, Values]:
-        """Total scores beside those of the ground truth, by judge."""
+        """Return total scores with those of the ground truth, by judge."""
         return self.agreement.scores
 
     @property
@@ -470,7 +470,7 @@ class MetricsResult(_Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a careful reader should know."""
+        """Return notes that affect how the metrics should be read."""
         return self.agreement.notes
 
     def __getitem__(self, criterion: str) -> CriterionAgreement:
@@ -478,7 +478,7 @@ class MetricsResult(_Result):
         return self.agreement[criterion]
 
     def to_dict(self) -> dict[str, Any]:
-        """Our numbers as JSON holds them."""
+        """Return our metrics as a JSON document."""
         return self.agreement.to_dict()
 
     def __repr__(self) -> str:
@@ -486,7 +486,7 @@ class MetricsResult(_Result):
         return super().__repr__() if self._agreement is None else str(render(self._agreement, "text"))
 
     def summary(self, *, verbose: bool = False) -> str:
-        """The numbers that are looked at first, in a few lines; `verbose` adds the table with all intervals."""
+        """Summarise the main metrics in a few lines; `verbose` adds the table with all intervals."""
         lines = [
             f"{self.n_items:,} items, {self.n_criteria} criteria ({self.n_binary_criteria} binary, "
             f"{self.n_ordinal_criteria} ordinal, {self.n_nominal_criteria} nominal)",
@@ -582,7 +582,7 @@ class MetricsResult(_Result):
         return pandas.DataFrame(rows)
 
     def to_file(self, path: str | Path) -> None:
-        """Write the numbers to a JSON file, ours under `agreement`."""
+        """Write the metrics to a JSON file, ours under `agreement`."""
         document = self.model_dump(mode="json")
         if self._agreement is not None:
             document["agreement"] = self._agreement.to_dict()

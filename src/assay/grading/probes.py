@@ -1,4 +1,4 @@
-"""What each probe of an audit changes about the texts, and what it reads from the votes."""
+"""The probes of an audit: their modifications of the texts, and their statistics of the votes."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ NO_PLACES = "the judge writes a label or a number; the task's prompt fixes the o
 CROWDED = "more than half of the texts score 1 without it: there is little room to rise"
 
 Reports = Mapping[int, EnsembleEvaluationReport]
-"""The report on every item that has one, by its number."""
+"""The report on every item that has one, by index."""
 
 
 def padded(text: str) -> str:
-    """The text with sentences behind it that say nothing.
+    """Append sentences without content to a text.
 
     >>> len(padded("Paris.").split()) > LEAST_PADDING
     True
@@ -57,7 +57,7 @@ def changed(dataset: RubricDataset, change: Callable[[str], str]) -> RubricDatas
 
 
 def with_options_only(dataset: RubricDataset) -> tuple[RubricDataset, list[int]] | None:
-    """The items by those criteria alone that have options, and their numbers; None where there are none."""
+    """Return the items with only their criteria that have options, and the indices of those; None without any."""
     items: list[DataItem] = []
     numbers: list[int] = []
     for number, item in enumerate(dataset):
@@ -81,7 +81,7 @@ def _copy(dataset: RubricDataset, items: list[DataItem]) -> RubricDataset:
 
 
 def position_probe(reports: Reports, judge: str, threshold: float, *, level: float) -> Probe:
-    """Whether the places at which options are shown decide, from votes in an order and in its reverse."""
+    """Measure whether the positions of options influence verdicts, from votes in an order and in its reverse."""
     rows: list[tuple[int, int, int, int]] = []
     left_out = 0
     for item, criterion_report in _criteria(reports):
@@ -103,7 +103,7 @@ def position_probe(reports: Reports, judge: str, threshold: float, *, level: flo
 
 
 def noise_probe(reports: Reports, judge: str, threshold: float, config: PanelConfig, *, level: float) -> Probe:
-    """How often a verdict changes when the same question is asked again, and what that does to the mean score."""
+    """Measure how often a verdict changes when the same question is asked again, and the effect on the mean score."""
     rows: list[tuple[int, bool]] = []
     left_out = 0
     for item, criterion_report in _criteria(reports):
@@ -124,7 +124,7 @@ def verdict_noise(
     *,
     level: float,
 ) -> Probe:
-    """The share of verdicts that changed, from (text, whether it changed), and the noise of scores given twice."""
+    """Compute the share of changed verdicts and the noise of scores given twice."""
     items = np.array([item for item, _ in moved], dtype=np.int64)
     effect = share_changed(np.array([changed for _, changed in moved], dtype=np.float64), items, level=level)
     table = np.array([[np.nan if score is None else score for score in pair] for pair in twice], dtype=np.float64)
@@ -136,7 +136,7 @@ def verdict_noise(
 def score_probe(
     plain: Reports, other: Reports, judge: str, threshold: float, config: PanelConfig, *, level: float
 ) -> Probe:
-    """What a change of the texts, which should not matter, does to their scores."""
+    """Measure the effect of an irrelevant change to the texts on their scores."""
     before = {item: _score(report, judge, config) for item, report in plain.items()}
     after = {item: _score(other[item], judge, config) for item in before if item in other}
     return score_change(before, after, threshold, level=level)
@@ -171,7 +171,7 @@ def _answer(vote: Vote) -> object:
 
 
 def _score(report: EnsembleEvaluationReport, judge: str, config: PanelConfig, repeat: int = 0) -> float | None:
-    """What one judge alone, asked for the nth time, would give; None where a vote failed or nothing was assessed."""
+    """Return one judge's score at the nth time of asking; None if a vote failed or nothing was assessed."""
     judge_votes = [
         [vote for vote in _votes_of(criterion_report, judge) if vote.repeat == repeat]
         for criterion_report in report.criteria

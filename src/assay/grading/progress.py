@@ -1,4 +1,4 @@
-"""How far a batch is, on one line of the terminal."""
+"""The progress of a batch on one line of the terminal."""
 
 from __future__ import annotations
 

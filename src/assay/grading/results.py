@@ -1,4 +1,4 @@
-"""What a graded dataset is: a report per item, what it cost, and what a careful reader should know."""
+"""The result of grading a dataset: a report per item, the cost, and warnings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ItemResult:
-    """What came of one item; an item that failed has a report without a score, and the `error` says why.
+    """The result of one item; a failed item has a report without a score, and `error` says why.
 
     `duration_seconds` is 0 for an item that was graded before.
     """
@@ -36,12 +36,12 @@ class ItemResult:
 
     @property
     def graded(self) -> EnsembleEvaluationReport | None:
-        """The report of a panel; None when no votes came of the item, or a grader of one's own gave another."""
+        """Return the panel's report; None if the item has no votes or a user-defined grader returned another type."""
         report = self.report
         return report if isinstance(report, EnsembleEvaluationReport) and report.report is not None else None
 
     def to_dict(self) -> dict[str, Any]:
-        """The result as JSON holds it; the item is named by its index."""
+        """Return the result as a JSON document; the item is named by its index."""
         return {
             "item_idx": self.item_idx,
             "report_type": "ensemble" if isinstance(self.report, EnsembleEvaluationReport) else "single",
@@ -60,7 +60,7 @@ class ItemResult:
 
 @dataclass(slots=True)
 class EvalTimingStats:
-    """How long grading took, in seconds; all zeros when nothing was graded anew."""
+    """Durations of grading in seconds; all zero if nothing was newly graded."""
 
     total_duration_seconds: float
     mean_item_duration_seconds: float
@@ -85,13 +85,13 @@ class EvalTimingStats:
         return cls(total_duration, mean, min(durations), max(durations), median, high, rate)
 
     def to_dict(self) -> dict[str, float]:
-        """The statistics as JSON holds them."""
+        """Return the statistics as a JSON document."""
         return asdict(self)
 
 
 @dataclass(slots=True)
 class ExperimentManifest:
-    """What is known of an experiment at a glance; in assay the store's run holds all of it."""
+    """A summary of an experiment; in assay the store's run holds everything."""
 
     experiment_name: str
     created_at: datetime
@@ -109,7 +109,7 @@ class ExperimentManifest:
     eval_config: dict[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The manifest as JSON holds it."""
+        """Return the manifest as a JSON document."""
         document = asdict(self) | {"completed_indices": sorted(self.completed_indices)}
         for name in ("created_at", "started_at", "completed_at"):
             moment = document[name]
@@ -128,7 +128,7 @@ class ExperimentManifest:
 
 @dataclass(slots=True)
 class EvalResult:
-    """A graded dataset. `n_cached` items cost nothing, because all their votes were there.
+    """A graded dataset. `n_cached` items cost nothing, because all their votes were stored.
 
     `n_ties` of the `n_verdicts` were decided by a tie; `mean_continuous` is the mean score without snapping to options.
     `n_order_sensitive` of them were answered in two ways by a judge that was asked in both orders of the options.
@@ -173,7 +173,7 @@ class EvalResult:
 
     @property
     def n_escalated(self) -> int:
-        """How many verdicts were decided by the stronger judges of an escalation."""
+        """Return the number of verdicts decided by the stronger judges of an escalation."""
         reports = [report for report in self.get_reports() if isinstance(report, EnsembleEvaluationReport)]
         return sum(criterion_report.escalated for report in reports for criterion_report in report.criteria)
 
@@ -203,7 +203,7 @@ class EvalResult:
         seed: int | None = None,
         per_item_metrics: Literal["auto", "pooled", "per_criterion"] = "auto",
     ) -> MetricsResult:
-        """How far the panel agrees with the ground truth of the dataset."""
+        """Compute the panel's agreement with the ground truth of the dataset."""
         from assay.grading.metrics import compute_metrics
 
         return compute_metrics(

@@ -27,7 +27,7 @@ REVISER = "revision"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """What the reviser is told: the rubric, what is wrong with it, and what became of earlier versions.
+    """The reviser's input: the rubric, its problems, and the outcome of earlier versions.
 
     `labelled` says that items have a ground truth, one label per criterion, which a revision must still fit.
     """
@@ -42,7 +42,7 @@ class Brief:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revision:
-    """The next version of a rubric, or the problem for which there is none."""
+    """The next version of a rubric, or the problem that prevented one."""
 
     rubric: Rubric | None
     problem: str | None = None
@@ -51,7 +51,7 @@ class Revision:
 
 
 async def revise(clients: Clients, brief: Brief, config: ImprovementConfig) -> Revision:
-    """Ask for the next version; one that cannot be used is asked for once more with the problem named."""
+    """Ask for the next version; an unusable one is requested once more, with the problem named."""
     system = config.revision_system_prompt or wording("improve")
     request = Request(
         messages=(
@@ -77,7 +77,7 @@ async def revise(clients: Clients, brief: Brief, config: ImprovementConfig) -> R
 
 
 def read_revision(text: str, before: Rubric, *, labelled: bool) -> ParsedReply[Rubric]:
-    """The rubric in a reply; raises Unreadable for one that cannot take the place of `before`, with the reason."""
+    """Read the rubric in a reply; raise Unreadable, with the reason, if it cannot replace `before`."""
     objects = [candidate for candidate in objects_in(spoken(text)) if field_of(candidate, "criteria") is not None]
     if not objects:
         raise Unreadable('the reply holds no JSON object with the field "criteria"')
@@ -101,7 +101,7 @@ def read_revision(text: str, before: Rubric, *, labelled: bool) -> ParsedReply[R
 
 
 def _require_fit(revised: Rubric, before: Rubric) -> None:
-    """Refuse a revision that the labels of people do not fit any more."""
+    """Reject a revision that the human labels no longer fit."""
     if len(revised) != len(before):
         raise Unreadable(
             f"the rubric must keep its {len(before)} criteria, in their order: people labelled them; "

@@ -29,7 +29,7 @@ SUBMISSION = Template("{{ sample.submission }}")
 
 
 class SubmissionScorer(RubricScorer):
-    """A panel of judges grades submissions; the sample holds the text, its prompt, its reference and its truth.
+    """A panel of judges grades submissions; the sample holds the text, its prompt, its reference and its ground truth.
 
     Items may have rubrics of their own, by their numbers. Examples, a length penalty and totals that are not
     normalized are for programs: files cannot name them.
@@ -60,12 +60,12 @@ class SubmissionScorer(RubricScorer):
 
     @property
     def examples(self) -> FewShot | None:
-        """What judges see of earlier verdicts."""
+        """Return the few-shot examples."""
         return self.few_shot
 
     @cached_property
     def config(self) -> PanelConfig:
-        """How the panel works."""
+        """Return the settings of the panel."""
         return replace(
             super().config,
             binary_wishes=Wishes(instructions=self.system_prompt, further_fields=self.binary_fields or ()),
@@ -76,7 +76,7 @@ class SubmissionScorer(RubricScorer):
 
     @property
     def scoring(self) -> Scoring:
-        """How verdicts become a score."""
+        """Return the settings that turn verdicts into a score."""
         return replace(super().scoring, normalize=self.normalize, length_penalty=self.length_penalty)
 
     @property
@@ -85,7 +85,7 @@ class SubmissionScorer(RubricScorer):
         return tuple(dict.fromkeys((self.rubric, *self.item_rubrics.values())))
 
     def content(self) -> Mapping[str, Any]:
-        """The rubric of most items, and those that items have of their own."""
+        """Return the rubric of most items, and those that items have of their own."""
         shared, *others = self.rubrics
         return shared.content() | ({"others": [rubric.content() for rubric in others]} if others else {})
 
@@ -101,7 +101,7 @@ class SubmissionScorer(RubricScorer):
         self.durations[position] = seconds
 
     def item(self, rows: Rows) -> RubricItem | Failure:
-        """The one row as the panel grades it."""
+        """Build the item for one row."""
         sample = rows.samples[0]
         rubric: Rubric = self.item_rubrics.get(sample["item"], self.rubric)
         submission = Submission(
@@ -154,7 +154,7 @@ def judge_settings(
 
 
 def escalation_settings(config: EscalationConfig | None, judges: Sequence[JudgeSettings]) -> EscalationSettings | None:
-    """The escalation of a program as settings of the scorer, with its judges as they are named there."""
+    """Convert a program's escalation to scorer settings, with judges as they are named there."""
     if config is None:
         return None
     return EscalationSettings.model_construct(
@@ -163,7 +163,7 @@ def escalation_settings(config: EscalationConfig | None, judges: Sequence[JudgeS
 
 
 def _endpoint_key(endpoint: LLMConfig, taken: Mapping[str, LLMConfig]) -> str:
-    """The model's name, with a number where another endpoint has the same."""
+    """Return the model's name, numbered if another endpoint has the same."""
     model = endpoint.model
     name = model if isinstance(model, str) else str(getattr(model, "__qualname__", type(model).__qualname__))
     key, number = name, 1

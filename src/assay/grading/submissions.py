@@ -1,4 +1,4 @@
-"""Texts that people have lying around: a folder of files, or a table with a column of texts."""
+"""Texts to grade from a folder of files or a table with a text column."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from assay.spec.source import read_source, shown
 
 _TABLES = (".csv", ".jsonl", ".ndjson", ".parquet")
 _COLUMNS = ("submission", "text", "output", "response", "answer", "reply")
-"""Where a text is looked for when nobody says where it is."""
+"""The columns in which a text is looked for by default."""
 
 
 def read_submissions(path: Path, rubric: Rubric, *, column: str | None = None) -> RubricDataset:
-    """The texts to grade by a rubric; a dataset file may bring prompts, references and rubrics of its own."""
+    """Read the texts to grade by a rubric; a dataset file may add prompts, references and rubrics of its own."""
     if not path.exists():
         raise SpecError(f"there is no file or folder {shown(path)}")
     if path.is_dir():
@@ -61,5 +61,5 @@ def _item(row: dict[str, object], column: str, number: int) -> DataItem:
 
 
 def _named(item: DataItem, number: int) -> DataItem:
-    """An item without a description is called by its number."""
+    """Name an item without a description by its number."""
     return item if item.description else replace(item, description=str(number))

@@ -1,4 +1,4 @@
-"""Verdicts as lists: of a report, of a ground truth, without abstentions, as numbers."""
+"""Lists of verdicts: from a report, from a ground truth, without abstentions, as numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNSURE = CriterionVerdict.CANNOT_ASSESS
 
 
 def classify_criterion(criterion: Criterion) -> CriterionKind:
-    """Whether a criterion is binary, ordinal or nominal."""
+    """Return whether a criterion is binary, ordinal or nominal."""
     return criterion.kind
 
 
@@ -29,7 +29,7 @@ def get_option_value(criterion: Criterion, index: int) -> float:
 
 
 def is_na_option(criterion: Criterion, index: int) -> bool:
-    """Whether an option abstains."""
+    """Return whether an option abstains."""
     criterion.get_option_value(index)
     return criterion.choices[index].na
 
@@ -65,7 +65,7 @@ def _verdicts(
 def extract_verdicts_from_report(
     report: EvaluationReport | EnsembleEvaluationReport, num_criteria: int
 ) -> list[CriterionVerdict]:
-    """The verdict on every criterion; CANNOT_ASSESS where there is none, as on criteria with options.
+    """Return the verdict on every criterion; CANNOT_ASSESS where there is none, as on criteria with options.
 
     AutoRubric says UNMET there: an outage would count as a verdict.
     """
@@ -76,7 +76,7 @@ def extract_verdicts_from_report(
 def extract_all_verdicts_from_report(
     report: EvaluationReport | EnsembleEvaluationReport, criteria: Sequence[Criterion]
 ) -> list[CriterionVerdict | int | None]:
-    """The verdict or the index of the option on every criterion; None where there is none."""
+    """Return the verdict or the option index on every criterion; None where there is none."""
     entries = _verdicts(report)
     verdicts: list[CriterionVerdict | int | None] = [
         verdict if choice is None else choice.selected_index for verdict, choice in entries
@@ -89,7 +89,7 @@ def filter_cannot_assess(
     true_verdicts: Sequence[CriterionVerdict],
     mode: CannotAssessMode = "exclude",
 ) -> tuple[list[CriterionVerdict], list[CriterionVerdict]]:
-    """Two lists of verdicts without abstentions, with UNMET in their place, or as they are.
+    """Remove abstentions from two lists of verdicts, replace them by UNMET, or keep them.
 
     >>> met, unsure = CriterionVerdict.MET, CriterionVerdict.CANNOT_ASSESS
     >>> filter_cannot_assess([met, unsure], [met, met])

@@ -66,7 +66,7 @@ def _data(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _answer(solver: Any) -> tuple[tuple[Item, ...], str | None]:
-    """The conversation of a sample and the text of its last reply, as far as there are any."""
+    """Return the conversation of a sample and the text of its last reply, if there are any."""
     answer = solver.get("output") if isinstance(solver, dict) else None
     if not isinstance(answer, dict):
         return (), None
@@ -108,7 +108,7 @@ def _failure(entry: Mapping[str, Any]) -> Failure | None:
 
 
 def _notes(entries: list[dict[str, Any]]) -> Iterator[str]:
-    """What the source left out of its metrics, and the imported run does not."""
+    """Note samples that the source excluded from its metrics but the imported run includes."""
     rules = Counter(
         str(record.get("rule_key"))
         for entry in entries

@@ -1,4 +1,4 @@
-"""Run archives: one zip file with everything that the store holds of a run, written, checked and restored.
+"""Run archives: one zip file with everything that the store holds about a run; written, verified and restored here.
 
 An archive comes from somewhere else and is not trusted: its members, sizes, rows and documents are checked before
 any of it is committed to a store.
@@ -40,7 +40,7 @@ SMALL, LARGEST_RATIO = 1 << 30, 100
 """An archive may unpack to 1 GiB, a larger file to 100 times its size: real ones stay below 40 times."""
 LONGEST_LINE = 256 << 20
 _EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The time of every member, so that one run always gives the same bytes."""
+"""The timestamp of every member, so that a run always produces the same bytes."""
 _JSON: Mapping[str, type] = {
     "input": dict,
     "trace": list,
@@ -51,7 +51,7 @@ _JSON: Mapping[str, type] = {
 }
 """Columns whose text is JSON, and what it must be."""
 _MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
-"""What reading a document of the wrong form raises."""
+"""The exceptions raised by reading a malformed document."""
 
 
 class ArchiveContent(Protocol):
@@ -65,7 +65,7 @@ class ArchiveContent(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredContent:
-    """What a store holds of a run."""
+    """The stored content of a run."""
 
     store: Store
     record: RunRecord
@@ -88,7 +88,7 @@ class Restored:
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file is a run archive, by its name or by its members."""
+    """Return whether a file is a run archive, by its name or its members."""
     if path.suffix.lower() == SUFFIX:
         return True
     try:
@@ -99,7 +99,7 @@ def is_archive(path: Path) -> bool:
 
 
 def write_archive(store: Store, record: RunRecord, path: Path, *, replies: bool = False, force: bool = False) -> int:
-    """Write a finished run to one file and return the number of its samples."""
+    """Write a finished run to one file and return its number of samples."""
     if record.summary is None:
         raise SpecError(f"run {record.id} is not finished: run its file again to finish it, then export it")
     content = StoredContent(store, record)
@@ -202,7 +202,7 @@ def _reader(path: Path, archive: zipfile.ZipFile) -> ArchiveReader:
 
 
 def _check_members(path: Path, archive: zipfile.ZipFile) -> None:
-    """Refuse names that no archive has, members that come twice, and more data than the file can honestly hold."""
+    """Reject unexpected or duplicate members, and more data than the file can honestly contain."""
     names = [info.filename for info in archive.infolist()]
     expected = {MANIFEST, RUN, *(f"{name}.jsonl" for name in MEMBERS)}
     strange = next((name for name in names if name not in expected), None)
@@ -301,24 +301,39 @@ def content_digest(content: ArchiveContent) -> str:
 
 
 def restore_archive(store: Store, path: Path) -> Restored:
-    """Put the run of an archive into a store: under its own id, or a new one where that is another run's.
+    """Restore the run of an archive into a store, under its own id or, if that is taken, a new one.
 
     A run that the store has already is not written again; labels and replies that it lacks are added.
     """
     with open_archive(path) as archive:
-        original = str(archive.run["id"])
-        candidates = runs_of(store, str(archive.run["identity"]), run_id=original)
-        digest = content_digest(archive)
-        for record in candidates:
-            if record.summary is not None and content_digest(StoredContent(store, record)) == digest:
-                with store.begin() as connection:
-                    for name in ("labels", REPLIES):
-                        insert_rows(connection, record.no, MEMBERS[name], archive.rows(name))
-                return Restored(record=record, original=original, was_there=True)
-        # a run whose own id is taken gets one from its content: restoring it twice gives one id
-        run_id = original if all(record.id != original for record in candidates) else digest[:12]
-        record = _write(store, archive, run_id)
-        return Restored(record=record, original=original, was_there=False)
+        return _restore(store, archive)
+
+
+def copy_run(store: Store, record: RunRecord, target: Store) -> Restored:
+    """Copy a finished run with its replies and labels into another store, and verify the copy by its digest."""
+    if record.summary is None:
+        raise SpecError(f"run {record.id} is not finished: run its file again to finish it, then copy it")
+    content = StoredContent(store, record)
+    copied = _restore(target, content)
+    if content_digest(StoredContent(target, copied.record)) != content_digest(content):
+        raise StoreError(f"the copy of run {record.id} in {target.location} differs from the run in {store.location}")
+    return copied
+
+
+def _restore(store: Store, content: ArchiveContent) -> Restored:
+    row = content.run
+    original = str(row["id"])
+    candidates = runs_of(store, str(row["identity"]), run_id=original)
+    digest = content_digest(content)
+    for record in candidates:
+        if record.summary is not None and content_digest(StoredContent(store, record)) == digest:
+            with store.begin() as connection:
+                for name in ("labels", REPLIES):
+                    insert_rows(connection, record.no, MEMBERS[name], content.rows(name))
+            return Restored(record=record, original=original, was_there=True)
+    # a run whose own id is taken gets one from its content: restoring it twice gives one id
+    run_id = original if all(record.id != original for record in candidates) else digest[:12]
+    return Restored(record=_write(store, content, run_id), original=original, was_there=False)
 
 
 def attach_archive(store: Store, path: Path) -> RunRecord:
@@ -342,9 +357,9 @@ def attach_archive(store: Store, path: Path) -> RunRecord:
     return find(store, run_id)
 
 
-def _write(store: Store, archive: ArchiveReader, run_id: str, *, no: int | None = None) -> RunRecord:
+def _write(store: Store, content: ArchiveContent, run_id: str, *, no: int | None = None) -> RunRecord:
     with store.begin() as connection:
-        number = insert_run(connection, {**archive.run, "id": run_id}, no=no)
+        number = insert_run(connection, {**content.run, "id": run_id}, no=no)
         for name, table in MEMBERS.items():
-            insert_rows(connection, number, table, archive.rows(name))
+            insert_rows(connection, number, table, content.rows(name))
     return find(store, run_id)

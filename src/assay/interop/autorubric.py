@@ -28,13 +28,13 @@ _BY_AGREEMENT = (
     "bias",
     "macro_accuracy",
 )
-"""Figures of `metrics.json` that `assay agreement` computes from the imported scores and the ground truth."""
+"""The figures of `metrics.json` that `assay agreement` computes from the imported scores and the ground truth."""
 _INNER = {"bias": "mean_bias"}
-"""The field that holds the figure, where it is an object and not a coefficient."""
+"""The field with the figure, if it is an object rather than a coefficient."""
 
 
 def read_autorubric(folder: Path, dataset: Path | None = None) -> Imported:
-    """The graded items; submissions and people's verdicts come from the dataset's file, where it is given."""
+    """Read the graded items; submissions and human verdicts come from the dataset's file, if given."""
     manifest_path, items_path = folder / "manifest.json", folder / "items.jsonl"
     manifest = mapping(manifest_path, as_json(manifest_path, manifest_path.read_bytes()), "the manifest")
     if not items_path.is_file():
@@ -111,7 +111,7 @@ def _names(reports: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _rubric(rows: Any) -> list[dict[str, Any]] | None:
-    """The criteria that all items share; None where items have rubrics of their own."""
+    """Return the criteria shared by all items; None if items have rubrics of their own."""
     fields = ("name", "requirement", "weight", "options", "scale_type")
     rubrics = [
         [
@@ -144,7 +144,7 @@ def _sample(row: Mapping[str, Any], dataset_content: Mapping[str, Any]) -> Impor
 
 
 def _with_truth(outcome: Outcome, row: Mapping[str, Any], truth: Any) -> Outcome:
-    """The score with that of the ground truth beside it, by the same rubric."""
+    """Add the score of the ground truth, by the same rubric."""
     reports = _reports(row)
     if not isinstance(outcome, Score) or not isinstance(truth, list) or len(truth) != len(reports):
         return outcome
@@ -198,7 +198,7 @@ def _outcome(row: Mapping[str, Any], truth: Any) -> Outcome:
 
 
 def _verdict(report: Mapping[str, Any]) -> tuple[str | None, float | None]:
-    """The label and the number of a criterion's verdict; an abstention has no number."""
+    """Return the label and the value of a criterion's verdict; an abstention has no value."""
     plain = report.get("final_verdict", report.get("verdict"))
     if isinstance(plain, str):
         return plain, None if plain == _ABSTAINED else 1.0 if plain == "MET" else 0.0

@@ -14,7 +14,7 @@ from assay.types import Item, Outcome, Score, ScoreValue
 FORMAT = "deepeval"
 WANTED = "a test run of DeepEval"
 TEST_CASE = "test_case"
-"""The scorer that says whether a test case passed all its metrics."""
+"""The scorer that records whether a test case passed all its metrics."""
 _COLUMNS = {
     "input": "input",
     "expectedOutput": "expected_output",

@@ -24,12 +24,12 @@ FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 _IN_FRONT = " \t\r\n\v\f\x00\xa0\ufeff"
 PARQUET_ROWS = 10_000
 PROVENANCE = b"assay.provenance"
-"""The key of a Parquet file's metadata under which the provenance stands, as JSON."""
+"""The key of the provenance, as JSON, in a Parquet file's metadata."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportOptions:
-    """How a run is written: over a file that is there, with replies in an archive, with its provenance."""
+    """The options of an export: overwriting, replies in archives, provenance."""
 
     force: bool = False
     replies: bool = False
@@ -37,7 +37,7 @@ class ExportOptions:
 
 
 def export(store: Store, record: RunRecord, path: Path, options: ExportOptions) -> int:
-    """Write every sample of a run to a file whose ending says the format; gives the number of samples.
+    """Write every sample of a run to a file, in the format of its extension; return the number of samples.
 
     The file appears when it is whole: an error leaves what was there before. The provenance of the run is part of a
     Parquet file and of an archive; for JSONL and CSV it is a file beside them.
@@ -60,7 +60,7 @@ def export(store: Store, record: RunRecord, path: Path, options: ExportOptions) 
 
 
 def provenance_file(path: Path) -> Path:
-    """The file beside an exported one that says where its numbers come from.
+    """Return the path of the provenance file written beside an export.
 
     >>> provenance_file(Path("out/scores.csv")).as_posix()
     'out/scores.csv.provenance.json'
@@ -144,7 +144,7 @@ def _parquet(samples: Samples, path: Path, provenance: bytes) -> int:
 
 
 def _arrow_type(arrow: Any, kinds: set[type]) -> Any:
-    """The one type that all values of a column have; text when they differ."""
+    """Return the common type of a column's values; text if they differ."""
     if kinds == {bool}:
         return arrow.bool_()
     if kinds == {int}:

@@ -1,4 +1,4 @@
-"""Samples as flat rows, one column a field: what tables and CSV files hold."""
+"""Samples as flat rows, one column per field, as tables and CSV files need them."""
 
 from __future__ import annotations
 

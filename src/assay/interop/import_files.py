@@ -1,4 +1,4 @@
-"""Which tool wrote a file, and how it is read."""
+"""Detect which tool wrote a file, and read it."""
 
 from __future__ import annotations
 
@@ -28,17 +28,21 @@ from assay.store.runs import rename
 from assay.store.store import Store
 from assay.summary.finish import stored_report
 
-Format = Literal["archive", "inspect", "lm_eval", "autorubric", "promptfoo", "deepeval", "ai_go", "answers", "votes"]
+Format = Literal[
+    "archive", "inspect", "lm_eval", "autorubric", "promptfoo", "deepeval", "ai_go", "answers", "votes", "labels"
+]
 FORMATS: tuple[str, ...] = get_args(Format)
 TOOLS = ("inspect", "lm_eval", "autorubric", "promptfoo", "deepeval", "ai_go")
-"""Formats of tools that compute metrics of their own."""
+"""The formats of tools that compute their own metrics."""
+OF_LABELS = {"annotator", "inclusion_probability"}
+"""Columns that only a table of human labels has."""
 READER_VERSION = 2
-"""Raised when a reader gives other scores for the same file: the file is then imported anew."""
+"""Raised when a reader produces different scores for the same file, so that the file is imported again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
-    """What a person may say about a foreign file; what is not said is found in it."""
+    """The user's statements about a foreign file; the rest is detected."""
 
     format: Format | None = None
     task: str | None = None
@@ -69,6 +73,8 @@ def import_file(store: Store, path: Path, options: ImportOptions) -> ImportResul
     form = options.format or format_of(path)
     if form == "archive":
         return _restore(store, path, options)
+    if form == "labels":
+        raise SpecError(f"{path} holds labels of a run's answers, which are no run of their own: use `assay import`")
     if options.column is not None and form != "promptfoo":
         raise SpecError(f"--column chooses a column of promptfoo results; {path} is read as {form}")
     imported = _read(path, form, options)
@@ -85,7 +91,7 @@ def import_file(store: Store, path: Path, options: ImportOptions) -> ImportResul
 
 
 def _result(imported: Imported, report: RunReport, *, is_new: bool) -> ImportResult:
-    """The run with notes on what it lacks of the source's own summary."""
+    """Return the run, with notes on figures missing from the source's own summary."""
     notes, check = imported.notes, None
     if imported.figures is None:
         if imported.format in TOOLS:
@@ -129,7 +135,7 @@ def _read(path: Path, form: str, options: ImportOptions) -> Imported:
 
 
 def format_of(path: Path) -> Format:
-    """The tool that wrote a file, by its name and by what stands in it."""
+    """Detect the tool that wrote a file, by its name and content."""
     suffix = path.suffix.lower()
     if path.is_dir():
         if (path / "manifest.json").is_file():
@@ -180,11 +186,13 @@ def _of_rows(path: Path) -> Format:
     names = set(first[0]) if first else set()
     if {"doc_id", "resps"} <= names:
         return "lm_eval"
+    if {"sample_id", "label"} <= names and names & OF_LABELS:
+        return "labels"
     return "votes" if {"item", "judge", "label"} <= names else "answers"
 
 
 def _digest(path: Path, options: ImportOptions, imported: Imported) -> str:
-    """A digest of all that decides the run: the files, and what was said about them that they do not say themselves."""
+    """Return a digest of everything that determines the run: the files, and the options about them."""
     task, model = (
         None if option == default else option
         for option, default in ((options.task, imported.task), (options.model, imported.model))

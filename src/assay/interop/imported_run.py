@@ -1,4 +1,4 @@
-"""A foreign result into the store: samples, scores and failures as they were, numbers and intervals made here."""
+"""Store a foreign result: samples, scores and failures unchanged, metrics and intervals computed here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BATCH = 1_000
 
 
 class ImportedScorer(ScorerSpec):
-    """A scorer of another tool: its scores are kept as they are, nothing is scored here."""
+    """A scorer of another tool: its scores are kept, nothing is scored here."""
 
     type: Literal["imported"]
 
@@ -39,7 +39,7 @@ class ImportedScorer(ScorerSpec):
 def keep(
     imported: Imported, store: Store, path: Path, digest: str, *, name: str | None = None, tags: Sequence[str] = ()
 ) -> RunReport:
-    """Write a foreign result into the store as a finished run, and compute its numbers."""
+    """Write a foreign result into the store as a finished run, and compute its metrics."""
     _refuse_doubles(imported, path)
     keys = list(dict.fromkeys(key for sample in imported.samples for key in sample.outcomes))
     entries = [{"type": "imported", "key": key, "metrics": _metrics(imported, key)} for key in keys]
@@ -79,7 +79,10 @@ def _scores(imported: Imported, key: str) -> list[Score]:
 
 
 def _metrics(imported: Imported, key: str) -> list[dict[str, Any]]:
-    """A mean for every number and shares for every label; of a panel only the score, whose parts are the criteria."""
+    """Return a mean for every number and shares for every label;
+
+    for a panel only the score, since its parts are criteria.
+    """
     scores = _scores(imported, key)
     panel = _has_votes(imported, key)
     fields: dict[str, set[type]] = {}
@@ -106,7 +109,7 @@ def _metrics(imported: Imported, key: str) -> list[dict[str, Any]]:
 
 
 def metric_name(field: str) -> str:
-    """The name of the mean of a field: right or wrong gives an accuracy.
+    """Return the name of a field's mean: a field of right and wrong gives an accuracy.
 
     >>> metric_name("is_correct_mode"), metric_name("tone")
     ('accuracy_mode', 'tone')
@@ -142,7 +145,7 @@ def _is_share(name: str, numbers: Sequence[float], *, panel: bool) -> bool:
 
 
 async def _score_nothing(settings: ImportedScorer, rows: Rows, ask: Ask) -> Outcome:
-    """An imported scorer scores nothing: its judges were asked by another tool."""
+    """Score nothing: the judges were asked by another tool."""
     return NO_SCORE
 
 

@@ -21,7 +21,7 @@ SCORES = ("score", "is_correct", "correct", "accuracy")
 _VERDICTS = {"met": ("MET", 1.0), "unmet": ("UNMET", 0.0)}
 _ABSTAINED = ("", "cannot_assess", "na", "n/a")
 _RIGHT = ("correct", "is_correct")
-"""Columns whose words say whether an answer is right."""
+"""The columns whose words tell whether an answer is right."""
 _WORDS = {
     **dict.fromkeys(("yes", "y", "true", "t", "right", "correct", "pass"), 1.0),
     **dict.fromkeys(("no", "n", "false", "f", "wrong", "incorrect", "fail"), 0.0),
@@ -31,7 +31,7 @@ ODD_SHOWN = 5
 
 
 def read_answers(path: Path, *, output: str | None = None, scores: Sequence[str] = ()) -> Imported:
-    """One row per sample: an answer, the numbers it was given, and whatever else belongs to the sample."""
+    """Read one row per sample: an answer, its scores, and all other columns of the sample."""
     rows = read_table(path, [name for name in (output, *scores) if name is not None])
     if not rows:
         raise wrong(path, "the table has no rows")
@@ -59,7 +59,7 @@ def read_answers(path: Path, *, output: str | None = None, scores: Sequence[str]
 
 
 def _field(name: str, cells: Sequence[Any]) -> str:
-    """What a column of scores holds: right or wrong, numbers, or labels; most of its cells say it."""
+    """Determine the type of a score column from most of its cells: right or wrong, numbers, or labels."""
     numbers = [_cell(name, cell) for cell in cells if not _empty(cell)]
     distinct = {number for number in numbers if number is not None}
     if 2 * numbers.count(None) >= max(len(numbers), 1):
@@ -68,7 +68,7 @@ def _field(name: str, cells: Sequence[Any]) -> str:
 
 
 def _odd_cells(path: Path, rows: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) -> Iterator[str]:
-    """What a person must know of cells that are no number in columns of numbers."""
+    """Note the cells in numeric columns that are not numbers."""
     for name, field in fields.items():
         odd = [
             place
@@ -96,7 +96,7 @@ def _answer(row: Mapping[str, Any], number: int, answer: str | None, fields: Map
 
 
 def _scored(cell: Any, name: str, field: str) -> Outcome:
-    """A cell as a score; an empty one, or one that is not a number where numbers are, is a failure, not a zero."""
+    """Convert a cell to a score; an empty or non-numeric cell in a numeric column is a failure, not a zero."""
     if _empty(cell):
         return failed("the cell is empty", "missing_field")
     if field == LABEL:
@@ -112,7 +112,7 @@ def _empty(cell: Any) -> bool:
 
 
 def _cell(name: str, cell: Any) -> float | None:
-    """The number that a cell is, or that its word stands for in a column that says right or wrong."""
+    """Convert a cell to a number, directly or by its word in a column of right and wrong."""
     if not isinstance(cell, str):
         return as_number(cell)
     word = _WORDS.get(cell.strip().casefold()) if name.strip().casefold() in _RIGHT else None
@@ -120,7 +120,7 @@ def _cell(name: str, cell: Any) -> float | None:
 
 
 def read_votes(path: Path) -> Imported:
-    """One row per vote: item, judge, label and, if wanted, criterion; the items become samples that a panel judged."""
+    """Read one row per vote: item, judge, label and optionally criterion; items become samples of a panel."""
     items: dict[str, dict[str, list[dict[str, Any]]]] = {}
     refused = Refused(path)
     for number, row in enumerate(read_table(path, ("item", "judge", "label")), start=1):
@@ -157,7 +157,7 @@ def _vote(judge: str, label: str) -> dict[str, Any]:
 
 
 def _panel(criteria: Mapping[str, list[dict[str, Any]]]) -> Outcome:
-    """All votes on an item; votes that are numbers give each criterion its mean, and these the item its score."""
+    """Combine all votes on an item; numeric votes give each criterion its mean, and these the item its score."""
     means: dict[str, ScoreValue] = {}
     for name, votes in criteria.items():
         numbers = [vote["value"] for vote in votes if "value" in vote]

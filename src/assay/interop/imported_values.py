@@ -1,4 +1,4 @@
-"""What every reader of a foreign log gives: samples with answers, scores and failures."""
+"""The common form in which every reader returns a foreign log: samples with answers, scores and failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_SCORE = Failure(stage="score", kind="missing_field", detail="the imported fil
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedSample:
-    """One sample, or one trial of it; `failure` says why it has no answer, `outcomes` what each scorer said."""
+    """One sample or one trial; `failure` explains a missing answer, `outcomes` has each scorer's result."""
 
     sample_id: str
     sample: Mapping[str, Any]
@@ -29,7 +29,7 @@ class ImportedSample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFigure:
-    """A figure of the source's own summary, and where the imported run has it: under `metric` of the scorer `scorer`.
+    """A figure of the source's summary and its address in the imported run: `metric` of the scorer `scorer`.
 
     `of` says what of that metric it equals: its value, its sum over the samples, how many of them lack it (`rest`: the
     number less the sum), or the failures of the scorer. A figure without a metric is not imported; one with a `command`
@@ -46,7 +46,7 @@ class SourceFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """A foreign result: `rubric` holds the criteria of a panel, `partial` that the source was not finished.
+    """A foreign result: `rubric` has the criteria of a panel, `partial` means that the source was not finished.
 
     `chosen` are the columns of answers and scores where they are others than those taken unless told. `aggregators`
     say how trials become one score, where that is not the mean. `figures` are those of the source's own summary, None
@@ -68,7 +68,7 @@ class Imported:
 
 
 def key_of(name: str) -> str:
-    """A name as a key: letters, digits, dashes and underscores.
+    """Turn a name into a key of letters, digits, dashes and underscores.
 
     >>> key_of("my pkg/scorer v2")
     'my_pkg_scorer_v2'
@@ -77,7 +77,7 @@ def key_of(name: str) -> str:
 
 
 def failed(detail: str, kind: FailureKind | None = None) -> Failure:
-    """A failure of the source as one of ours; its kind is taken from its words unless given."""
+    """Convert a failure of the source; its kind is derived from its message unless given."""
     reason = detail.strip() or "the source gives no reason"
     return Failure(stage=STAGE, kind=kind or _kind(reason.casefold()), detail=reason[:2_000])
 

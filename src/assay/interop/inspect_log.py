@@ -62,7 +62,7 @@ def read_inspect(path: Path) -> Imported:
 
 
 def _numeric_fields(samples: Iterable[ImportedSample]) -> list[str]:
-    """The fields of all scores that hold numbers."""
+    """Return the numeric fields of all scores."""
     scores = [score for sample in samples for score in sample.outcomes.values() if isinstance(score, Score)]
     return list(dict.fromkeys(n for score in scores for n, value in score.values.items() if not isinstance(value, str)))
 
@@ -70,7 +70,7 @@ def _numeric_fields(samples: Iterable[ImportedSample]) -> list[str]:
 def _with_reductions(
     samples: Sequence[ImportedSample], reductions: Any, fields: Mapping[str, str | None], coarse: set[str]
 ) -> list[ImportedSample]:
-    """The trials with the log's own value of every reducer that numbers alone cannot reproduce, as one more field.
+    """Add the log's own value of every reducer that cannot be reproduced from numbers, as one more field.
 
     Such are reducers without a counterpart here, and the mode of scorers whose numbers are `coarse`.
     """
@@ -101,7 +101,7 @@ def _with_reductions(
 
 
 def _aggregator(field: str, reducer: str) -> ScoreAggregator | None:
-    """An epoch reducer as an aggregator of trials; None for those that have no counterpart here."""
+    """Return an epoch reducer as an aggregator of trials; None if it has no counterpart."""
     named = _REDUCER.fullmatch(reducer)
     if named is None:
         return None
@@ -114,7 +114,7 @@ def _aggregator(field: str, reducer: str) -> ScoreAggregator | None:
 
 
 def _reduced(field: str, reducer: str | None) -> str:
-    """The name of a field once epochs have become one score."""
+    """Return the name of a field after its epochs were combined."""
     return field if reducer in (None, "mean") else f"{field}_{key_of(str(reducer))}"
 
 
@@ -149,7 +149,7 @@ def _reason(head: Mapping[str, Any]) -> str:
 
 
 def _field(name: str, rows: Iterable[Mapping[str, Any]]) -> str | None:
-    """The field of a scorer's single value: right or wrong, a number, or a label; None for several values."""
+    """Return the field of a scorer's single value: right or wrong, a number, or a label; None for several values."""
     values = [_value(row["scores"][name]) for row in rows if name in row["scores"]]
     present = [value for value in values if value is not None]
     if any(isinstance(value, dict | list) for value in present):
@@ -163,14 +163,14 @@ def _field(name: str, rows: Iterable[Mapping[str, Any]]) -> str | None:
 
 
 def _is_coarse(name: str, rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Has a scorer different values that are one number, as I and N are? Their mode depends on which is counted."""
+    """Return whether a scorer's different values map to one number, as I and N do; their mode is then ambiguous."""
     values = [_value(row["scores"][name]) for row in rows if name in row["scores"]]
     plain = {value for value in values if isinstance(value, bool | int | float | str)}
     return len({_number(value) for value in plain}) < len(plain)
 
 
 def _number(value: Any) -> float | None:
-    """The number that Inspect's metrics take a value for; None for texts that are none."""
+    """Return the number that Inspect's metrics use for a value; None for text without one."""
     if isinstance(value, bool | int | float):
         return as_number(float(value))
     if value in GRADES:

@@ -18,9 +18,9 @@ from assay.types import Outcome, Score, ScoreValue
 FORMAT = "lm_eval"
 _NAME = re.compile(r"samples_(?P<task>.+?)(?:_(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+))?\.jsonl")
 _CORPUS = ("bleu", "chrf", "ter")
-"""Metrics of all texts together, whose lines hold the texts instead of a number."""
+"""The metrics of the whole corpus, whose lines contain texts instead of a number."""
 _MEANS = ("brier_score",)
-"""Aggregations that are means of what stands here for each sample."""
+"""The aggregations that are means of per-sample values."""
 _OWN = {
     "doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics",
     "doc_hash", "prompt_hash", "target_hash",
@@ -28,7 +28,7 @@ _OWN = {
 
 
 def read_lm_eval(path: Path) -> Imported:
-    """The documents with their answers; every filter is a scorer of its own, every metric a number of it."""
+    """Read the documents with their answers; every filter becomes a scorer, every metric one of its fields."""
     by_document: dict[str, dict[str, Any]] = {}
     filters: dict[str, None] = {}
     for number, line in enumerate(path.read_bytes().splitlines(), start=1):
@@ -167,7 +167,7 @@ def _brier(row: Mapping[str, Any]) -> float | None:
 
 
 def _sentence_score(name: str, pair: Any) -> float | None:
-    """BLEU, chrF or TER of one text, from `[references, text]`; the source's own figure is of the whole corpus."""
+    """Compute BLEU, chrF or TER of one text from `[references, text]`; the source reports the whole corpus."""
     if not isinstance(pair, list) or len(pair) != 2:
         return None
     references, text = (_unwrapped(side) for side in pair)

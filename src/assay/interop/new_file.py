@@ -1,4 +1,4 @@
-"""Files that appear when they are whole: an error leaves what was there before."""
+"""Write files atomically: an error leaves the previous file in place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.errors import SpecError
 
 @contextmanager
 def new_file(path: Path, *, force: bool) -> Iterator[Path]:
-    """Give a scratch file that takes its place at `path` in the end.
+    """Provide a scratch file that replaces `path` on success.
 
     A file that is there already is replaced only by `force`.
     """

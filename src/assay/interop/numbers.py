@@ -8,7 +8,7 @@ __all__ = ["as_number", "number_in"]
 
 
 def number_in(text: str) -> float | None:
-    """The finite number that a text is, true and false as 1 and 0; None for any other text.
+    """Parse a finite number, with true and false as 1 and 0; None for any other text.
 
     >>> number_in(" 0.5 "), number_in("True"), number_in("nan"), number_in("good")
     (0.5, 1.0, None, None)

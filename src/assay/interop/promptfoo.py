@@ -30,7 +30,7 @@ LABEL_SHOWN = 40
 
 
 def read_promptfoo(path: Path, column: int | None = None) -> Imported:
-    """The tests of one column; a file of several prompts or providers needs the number of the column."""
+    """Read the tests of one column; a file with several prompts or providers needs the number of the column."""
     head = mapping(path, as_json(path, path.read_bytes(), wanted=WANTED), WANTED)
     results = mapping(path, head.get("results"), "the field results")
     rows, prompts = results.get("results"), results.get("prompts") or []
@@ -129,7 +129,7 @@ def _score(row: Mapping[str, Any]) -> Score:
 
 
 def _named(name: str) -> str:
-    """The field of a named metric; those that promptfoo itself gives keep their names."""
+    """Return the field of a named metric; promptfoo's own metrics keep their names."""
     key = key_of(name)
     return f"{key}_metric" if key in ("is_correct", "score", "accuracy") else key
 
@@ -153,7 +153,7 @@ def _figures(summary: Mapping[str, Any], samples: Sequence[ImportedSample]) -> I
 def _named_figures(
     totals: Mapping[str, Any], summary: Mapping[str, Any], samples: Sequence[ImportedSample], *, even: bool
 ) -> Iterator[SourceFigure]:
-    """Named metrics: sums over the tests; where assertions have weights, of products that the tests do not hold."""
+    """Return named metrics: sums over the tests, or, if weighted, of products that the tests do not record."""
     weights = summary.get("namedScoreWeights")
     for name, total in totals.items():
         number = as_number(total)

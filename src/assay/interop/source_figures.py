@@ -1,4 +1,4 @@
-"""The figures of a source's own summary beside those of the imported run."""
+"""Compare the figures of a source's own summary with those of the imported run."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from assay.results.run import RunReport, ScorerReport
 from assay.spec.nearest import listing
 
 TOLERANCE = 1e-9
-"""Relative, and absolute near 0: sums of the same numbers in another order differ by less."""
+"""The tolerance, relative and near 0 absolute: sums of the same numbers in another order differ by less."""
 SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureCheck:
-    """Which figures of a source the imported run has: equal, different (name, there, here), not imported, by a command.
+    """The source's figures in the imported run:
+
+    equal, different (name, there, here), missing, or available by a command.
 
     `computed` holds the names of the figures that a command of assay computes from the imported run, by the command.
     """
@@ -41,7 +43,7 @@ class FigureCheck:
         }
 
     def notes(self) -> list[str]:
-        """What a person must know: the figures that differ, and those that the run lacks."""
+        """Note the figures that differ and those that the run lacks."""
         notes = []
         for name, source, here in self.different:
             value = "undefined" if here is None else f"{here:.6g}"
@@ -75,7 +77,7 @@ def check_figures(figures: Sequence[SourceFigure], report: RunReport) -> FigureC
 
 
 def _has(figure: SourceFigure, scorer: ScorerReport) -> bool:
-    """Does a scorer have what a figure is of? A sum over samples that all failed is 0, without a metric."""
+    """Return whether a scorer has the field of a figure. A sum over only failed samples is 0, without a metric."""
     names = {name for metric in scorer.metrics for name in metric.result.values}
     return figure.of == "failed" or figure.metric in names or (figure.of != "value" and not scorer.n_scored)
 

@@ -1,4 +1,4 @@
-"""Tables that people keep: rows of a CSV or JSONL file, and all that is wrong with them at once, each at its line."""
+"""Read tables that people edit, and report all problems at once, each with its line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _READERS = {".csv": read_csv, ".jsonl": read_jsonl, ".ndjson": read_jsonl}
 
 
 def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """The rows of a CSV or JSONL file that has at least the wanted columns."""
+    """Read the rows of a CSV or JSONL file that has at least the required columns."""
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise SpecError(f'cannot tell what "{path}" holds; expected a name in {", ".join(_READERS)}')
@@ -32,7 +32,7 @@ def read_table(path: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def read_texts(path: Path, columns: Sequence[str], optional: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
-    """The wanted and the optional columns of a table as texts, row by row; what a row does not have is empty.
+    """Read the required and optional columns of a table as text, row by row; missing cells are empty.
 
     A CSV file is read once, without looking for numbers: that takes a quarter of the time of `read_table`.
     """
@@ -76,7 +76,7 @@ def _csv_lines(lines: Iterator[str]) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """What is wrong with rows of a table, by their number from 1, until all of them are read."""
+    """The problems of a table's rows, by row number from 1, collected until all rows are read."""
 
     path: Path
     refusals: list[tuple[int, Problem]] = field(default_factory=list)
@@ -86,7 +86,7 @@ class Refused:
         self.refusals.append((row, Problem(message=message, suggestion=suggestion)))
 
     def check(self) -> None:
-        """A SpecError with everything that was kept, each at the line of its row."""
+        """Raise a SpecError with all collected problems, each at the line of its row."""
         if not self.refusals:
             return
         lines = row_lines(self.path)

@@ -1,1 +1,1 @@
-"""Metrics; a file holds one, or a few that share their computation."""
+"""Metrics, one per file, or a few that share their computation."""

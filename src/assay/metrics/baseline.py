@@ -1,4 +1,4 @@
-"""What an accuracy must beat: guessing, and saying the most frequent class every time."""
+"""Baselines of an accuracy: guessing, and always naming the most frequent class."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def baselines(
     *,
     chance_over_trials: Callable[[float], float] | None = None,
 ) -> dict[str, Any] | None:
-    """Chance, the mean of 1 / number of choices, and the share of the most frequent class; None without samples.
+    """Return chance, the mean of 1 / number of choices, and the share of the most frequent class; None without samples.
 
     `choices` counts the samples by how many there were to choose from, `truths` by the right one. `chance_over_trials`
     is what guessing gives over several trials, such as 1 - (1 - chance)^k for pass@k.
@@ -31,5 +31,5 @@ def baselines(
 
 
 def class_baselines(support: Mapping[str, int]) -> dict[str, Any] | None:
-    """The baselines of a classification from the number of samples of each true class."""
+    """Return the baselines of a classification from the number of samples of each true class."""
     return baselines({len(support): sum(support.values())}, support) if support else None

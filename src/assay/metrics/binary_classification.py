@@ -20,7 +20,7 @@ from assay.types import MetricResult
 
 
 class BinaryClassification(MetricSpec):
-    """Accuracy, precision, recall and F1 where truth and prediction are one of two answers."""
+    """Accuracy, precision, recall and F1 for ground truths and predictions that are one of two answers."""
 
     type: Literal["binary-classification"]
     field_gt: Located
@@ -37,7 +37,7 @@ class BinaryClassification(MetricSpec):
 
 
 def binary_classification(settings: BinaryClassification, table: Table, context: Context) -> MetricResult:
-    """The four values and the confusion counts; `unmatched` says what a prediction is that is neither answer."""
+    """Compute the four values and the confusion counts; `unmatched` decides how a prediction that is neither counts."""
     answers = (settings.negative_answer, settings.positive_answer)
     unmatched = _UNMATCHED[settings.unmatched]
     predictions = classes(table, settings.field_gt, settings.field_pred, answers, unmatched=unmatched)
@@ -64,7 +64,10 @@ _UNMATCHED: dict[str, Callable[[IntArray], IntArray] | None] = {
 
 
 def per_sample(settings: BinaryClassification) -> PerSample:
-    """Whether prediction and truth are the same answer; `unmatched` says what any other prediction is."""
+    """Return whether prediction and ground truth are the same answer;
+
+    `unmatched` decides how any other prediction counts.
+    """
     negative, positive = str(settings.negative_answer), str(settings.positive_answer)
     exact = same_text(settings.field_gt, settings.field_pred, (negative, positive))
     if settings.unmatched == "exclude":
@@ -82,7 +85,7 @@ def per_sample(settings: BinaryClassification) -> PerSample:
 
 
 def sums(settings: BinaryClassification) -> PerSampleSums:
-    """What a sample adds to the confusion table of the two answers."""
+    """Return the contribution of a sample to the confusion table of the two answers."""
     negative, positive = str(settings.negative_answer), str(settings.positive_answer)
     stands_for: dict[str, Callable[[tuple[str, str]], str] | None] = {
         "exclude": None,

@@ -23,7 +23,7 @@ class Brier(MetricSpec):
 
 
 def brier(settings: Brier, table: Table, context: Context) -> MetricResult:
-    """The mean of (probability - truth)^2, truth being 1 or 0 (or true or false)."""
+    """Compute the mean of (probability - ground truth)^2; the ground truth is 1 or 0, true or false."""
     name = settings.name or "brier"
     rows = numbers(table, settings.field_prob, settings.field_gt)
     probability, truth = rows.columns

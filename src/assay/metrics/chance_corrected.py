@@ -25,7 +25,7 @@ class CohensKappa(MetricSpec):
 
 
 class MatthewsCorrcoef(MetricSpec):
-    """The correlation of truth and prediction: 1 is perfect, 0 is chance, -1 is all wrong."""
+    """The correlation of ground truth and prediction: 1 is perfect, 0 is chance, -1 is all wrong."""
 
     type: Literal["matthews_corrcoef"]
     field_gt: Located
@@ -46,7 +46,7 @@ def chance_corrected(settings: CohensKappa | MatthewsCorrcoef, table: Table, con
 
 
 def sums(settings: CohensKappa | MatthewsCorrcoef) -> PerSampleSums:
-    """What a sample adds to the confusion table."""
+    """Return the contribution of a sample to the confusion table."""
     name, statistic = settings.name or settings.type, _STATISTICS[settings.type]
     return class_sums(settings.field_gt, settings.field_pred, lambda _: {name: statistic})
 

@@ -1,4 +1,4 @@
-"""What metrics share: the rows that have all the values a metric reads, as numbers or as classes."""
+"""Shared parts of metrics: the rows that have every value a metric reads, as numbers or as classes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class FieldMetric(MetricSpec):
     name: str | None = None
 
     def value_name(self, suffix: str) -> str:
-        """The name of the metric's value: the given one, or `<field>_<suffix>`."""
+        """Return the name of the metric's value: the configured one, or `<field>_<suffix>`."""
         return self.name or f"{self.field}_{suffix}"
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Columns of numbers without the rows where one is missing; with `counts`, equal rows stand together."""
+    """Columns of numbers without incomplete rows; with `counts`, equal rows are grouped."""
 
     columns: tuple[FloatArray, ...]
     clusters: IntArray | None
@@ -62,7 +62,7 @@ class Classes:
 
 
 def numbers(table: Table, *fields: str) -> Numbers:
-    """The rows that have a number in each of the fields."""
+    """Return the rows that have a number in each of the fields."""
     rows, counts = table.distinct(*fields)
     columns = [rows.column(field).numbers(field) for field in fields]
     present = np.logical_and.reduce([np.isfinite(column) for column in columns])
@@ -145,7 +145,7 @@ def _only_used(
 
 
 def as_number(value: object) -> float | None:
-    """A finite number, booleans as 1 and 0; None for anything else.
+    """Convert a value to a finite number, booleans to 1 and 0; None for anything else.
 
     >>> as_number(True), as_number("1"), as_number(float("nan"))
     (1.0, None, None)
@@ -157,7 +157,7 @@ def as_number(value: object) -> float | None:
 
 
 def same_text(truth: str, predicted: str, labels: Sequence[str] | None = None) -> PerSample:
-    """How a sample enters an accuracy: 1.0 where two fields are the same text, 0.0 where they are not.
+    """Return how a sample enters an accuracy: 1.0 if two fields have the same text, else 0.0.
 
     With `labels`, a sample with any other text is excluded.
     """
@@ -175,6 +175,6 @@ def same_text(truth: str, predicted: str, labels: Sequence[str] | None = None) -
 
 
 def check(condition: bool, message: str, field: str) -> None:
-    """Raise an error at the field's place in the file unless the condition holds."""
+    """Raise an error at the field's location in the file unless the condition holds."""
     if not condition:
         raise SpecError(Problem(message=message, place=getattr(field, "place", None)))

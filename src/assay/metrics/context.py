@@ -1,4 +1,4 @@
-"""What a metric knows beside its table: the level of its intervals, and where its random numbers come from."""
+"""The context of a metric beside its table: the level of its intervals, and its random numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Context:
     level: float = 0.95
 
     def random(self, name: str) -> np.random.Generator:
-        """The random numbers of the value `name`."""
+        """Return the random numbers of the value `name`."""
         return generator(self.seed, f"{self.address}/{name}")
 
     def group(self, name: str) -> Self:

@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of counts: every sample has numbers of hits, misses and false alarms."""
+"""Precision, recall and F1 of counts: every sample has its numbers of hits, misses and false alarms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.types import MetricResult
 
 
 class Precision(MetricSpec):
-    """The share of what was found that is right, counts summed over samples."""
+    """The share of predicted items that are right, with counts summed over samples."""
 
     type: Literal["precision"]
     num_true_positives_field: Located
@@ -31,7 +31,7 @@ class Precision(MetricSpec):
 
 
 class Recall(MetricSpec):
-    """The share of what should be found that was found, counts summed over samples."""
+    """The share of expected items that were predicted, with counts summed over samples."""
 
     type: Literal["recall"]
     num_true_positives_field: Located
@@ -84,7 +84,7 @@ def hit_rate(settings: Precision | Recall, table: Table, context: Context) -> Me
 
 
 def hit_rate_sums(settings: Precision | Recall) -> PerSampleSums:
-    """What a sample adds to the counts of hits and of false alarms or misses."""
+    """Return the contribution of a sample to the counts of hits and of false alarms or misses."""
     return count_sums(settings.fields, lambda sums: share(sums[..., 0], sums[..., 0] + sums[..., 1]))
 
 
@@ -97,7 +97,7 @@ def f1_score(settings: F1Score, table: Table, context: Context) -> MetricResult:
 
 
 def f1_sums(settings: F1Score) -> PerSampleSums:
-    """What a sample adds to the counts of hits, false alarms and misses."""
+    """Return the contribution of a sample to the counts of hits, false alarms and misses."""
     return count_sums(
         settings.fields, lambda sums: share(2 * sums[..., 0], 2 * sums[..., 0] + sums[..., 1] + sums[..., 2])
     )

@@ -25,7 +25,7 @@ class Minimum(FieldMetric):
 
 
 def extreme(settings: Maximum | Minimum, table: Table, context: Context) -> MetricResult:
-    """The largest or smallest value; it has no interval, since more samples can only move it one way."""
+    """Return the largest or smallest value; it has no interval, since more samples can only move it one way."""
     rows = numbers(table, settings.field)
     (values,) = rows.columns
     if values.size:

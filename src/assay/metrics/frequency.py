@@ -1,4 +1,4 @@
-"""How often each value of a field occurs."""
+"""The frequency of each value of a field."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Frequency(MetricSpec):
 
 
 def frequency(settings: Frequency, table: Table, context: Context) -> MetricResult:
-    """The shares, each with an interval of its own; `simultaneous` widens them to hold all at once."""
+    """Compute the shares, each with an interval; `simultaneous` widens them so that they hold jointly."""
     rows = texts(table, settings.field)
     error = 1 - context.level
     level = 1 - error / max(len(rows.names), 1) if settings.simultaneous else context.level

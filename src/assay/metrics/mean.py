@@ -18,7 +18,7 @@ from assay.stats.macro import macro_mean
 from assay.types import MetricResult
 
 CORRECT, CHOICES, TRUTH = "is_correct", "choices", "ground_truth_choice"
-"""The fields of a scorer that says of every sample what there was to choose from, what is right, and whether it was."""
+"""The fields of a scorer that reports the choices, the right choice and the result of every sample."""
 
 
 class Mean(FieldMetric):
@@ -65,7 +65,7 @@ def _macro(settings: Mean, template: str, table: Table, context: Context) -> Met
 
 
 def per_sample(settings: Mean) -> PerSample:
-    """The number of the field as it is."""
+    """Return the value of the field unchanged."""
     name = str(settings.field)
     return PerSample(
         fields=(name,),
@@ -76,7 +76,7 @@ def per_sample(settings: Mean) -> PerSample:
 
 
 def baseline(settings: Mean, scored: ScoredRun) -> dict[str, Any] | None:
-    """What guessing gives where the mean is the share of right choices; None for any other mean."""
+    """Return the expected result of guessing if the mean is the share of right choices; None for any other mean."""
     if (
         settings.macro_by is not None
         or (scored.score_field or settings.field) != CORRECT

@@ -60,7 +60,7 @@ class MulticlassClassification(MetricSpec):
 
 
 def multiclass_classification(settings: MulticlassClassification, table: Table, context: Context) -> MetricResult:
-    """All values by name; classes are those of truth and prediction, or `labels`, which leaves others out.
+    """Compute all values by name; the classes are those that occur, or `labels`, which excludes others.
 
     In the plain means an undefined ratio of a class enters as 0, and the detail names it.
     """
@@ -110,12 +110,12 @@ def _detail(predictions: Classes) -> dict[str, Any]:
 
 
 def per_sample(settings: MulticlassClassification) -> PerSample:
-    """Whether prediction and truth are the same class; with `labels` a sample of any other class is excluded."""
+    """Return whether prediction and ground truth are the same class; with `labels` any other class is excluded."""
     return same_text(settings.field_gt, settings.field_pred, settings.labels)
 
 
 def sums(settings: MulticlassClassification) -> PerSampleSums:
-    """What a sample adds to the confusion table of all classes."""
+    """Return the contribution of a sample to the confusion table of all classes."""
 
     def statistics(names: Sequence[str]) -> Mapping[str, Statistic]:
         by_class = {

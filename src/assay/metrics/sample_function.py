@@ -1,4 +1,4 @@
-"""The mean of what a function of one value gives: a metric of a plug-in that can be compared like `mean`."""
+"""The mean of a function of one value: a plug-in metric that can be compared like `mean`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SampleFunction:
     bounds: Bounds | None = None
 
     def mean(self, settings: Any, table: Table, context: Context) -> MetricResult:
-        """The mean over the samples with its interval; the detail holds the first error of the function."""
+        """Compute the mean over the samples with its interval; the detail includes the function's first error."""
         name = settings.value_name(settings.type)
         rows, values, codes = self._distinct(table, settings.field)
         results = list(map(self._with_settings(settings), values))
@@ -58,7 +58,7 @@ class SampleFunction:
         )
 
     def per_sample(self, settings: Any) -> PerSample:
-        """What the function gives for the value that a score has in the field."""
+        """Apply the function to a score's value of the field."""
         field, number_of = str(settings.field), self._with_settings(settings)
 
         def read(score: Mapping[str, Any]) -> float | None:
@@ -70,7 +70,7 @@ class SampleFunction:
         return PerSample(fields=(field,), read=read, bounds=self.bounds)
 
     def _distinct(self, table: Table, field: str) -> tuple[Numbers | Texts, Sequence[Any], IntArray]:
-        """The rows that have a value, their distinct values, and the place of each row's value among them."""
+        """Return the rows that have a value, their distinct values, and the index of each row's value among them."""
         if self.text:
             named = texts(table, field)
             return named, named.names, named.codes
@@ -79,7 +79,7 @@ class SampleFunction:
         return rows, distinct.tolist(), codes
 
     def _with_settings(self, settings: Any) -> Callable[[Any], float | str | None]:
-        """The number of a value, None where the function gives none, or what went wrong in words."""
+        """Return the function's result for a value, None without one, or the error message."""
         first, *others = inspect.signature(self.function).parameters
         arguments = {name: getattr(settings, name) for name in others}
 
@@ -95,7 +95,7 @@ class SampleFunction:
 
 
 def number_in_range(name: str, value: Any, bounds: Bounds | None) -> float:
-    """A finite number inside the bounds; a ValueError says what is wrong with any other."""
+    """Return a finite number inside the bounds; a ValueError explains any other."""
     number = float(value)
     if not math.isfinite(number):
         raise ValueError(f'the value "{name}" is {number}')

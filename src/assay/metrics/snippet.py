@@ -1,4 +1,4 @@
-"""`python`: numbers computed by a function of the user's from all scores, in the sandbox."""
+"""`python`: metrics computed from all scores by a user's function, in the sandbox."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ NO_INTERVAL = "no interval for the user's own code"
 
 
 class PythonMetric(MetricSpec):
-    """A Python function of yours turns all scores into numbers; it runs in a sandbox, and only with --allow-code."""
+    """A Python function of yours computes metrics from all scores; it runs in a sandbox, and only with --allow-code."""
 
     type: Literal["python"]
     compute_metrics_snippet: MetricCode
 
 
 def snippet(settings: PythonMetric, table: Table, context: Context, *, sandbox: Sandbox) -> MetricResult:
-    """The metrics that the user's function returns; a failure or a non-number is undefined, with the reason."""
+    """Return the metrics of the user's function; a failure or a non-number is undefined, with the reason."""
     if not table.n:
         return MetricResult(values={})
     assert table.scores is not None

@@ -19,7 +19,7 @@ class StdDev(FieldMetric):
 
 
 def std_dev(settings: StdDev, table: Table, context: Context) -> MetricResult:
-    """How much a field varies from sample to sample; it does not shrink with more samples."""
+    """Compute the standard deviation from sample to sample; it does not shrink with more samples."""
     rows = numbers(table, settings.field)
     value = spread.std_dev(rows.columns[0], rows.clusters, counts=rows.counts, level=context.level)
     return MetricResult(values={settings.value_name("std_dev"): value}, n_excluded=rows.n_excluded)

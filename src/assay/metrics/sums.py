@@ -1,4 +1,4 @@
-"""How metrics that are functions of sums over samples read one sample, and compare two runs: classes and counts."""
+"""Metrics that are functions of sums over samples: how one sample contributes, and how two runs are compared."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def count_sums(fields: Sequence[str], value: Callable[[FloatArray], FloatArray])
 
 
 def share(top: FloatArray, bottom: FloatArray) -> FloatArray:
-    """Divide sums; NaN where there is nothing to divide by.
+    """Divide sums; NaN if the denominator is 0.
 
     >>> share(np.array([1.0]), np.array([4.0])).tolist()
     [0.25]

@@ -32,7 +32,7 @@ CHUNK = 50_000
 
 
 class TextAmongNumbers(SpecError):
-    """Some samples have a number in a field and others text: no mistake of the file, but nothing to calculate with."""
+    """A field has numbers in some samples and text in others, so the metric cannot be computed."""
 
     def __init__(self, field: str, problem: Problem) -> None:
         self.field = field
@@ -49,11 +49,11 @@ class TableColumn:
 
     @cached_property
     def present(self) -> BoolArray:
-        """Which rows have a value."""
+        """Return which rows have a value."""
         return np.isfinite(self._floats()) if self.codes is None else self.codes >= 0
 
     def numbers(self, name: str) -> FloatArray:
-        """The values as numbers, booleans as 1 and 0, NaN where missing; text is an error that names it."""
+        """Return the values as numbers, booleans as 1 and 0, NaN where missing; text raises an error that quotes it."""
         if self.codes is None:
             return self._floats()
         used = set(np.unique(self.codes).tolist())
@@ -217,7 +217,7 @@ _NUMBERS = {float, int, bool, type(None)}
 
 
 def _as_float(value: float | None) -> float:
-    """A number that can be counted with; NaN for what cannot: nothing, infinity, an integer beyond floats."""
+    """Convert a value to a float; NaN for missing values, infinity, and integers too large for a float."""
     try:
         return float(value) if value is not None and math.isfinite(value) else math.nan
     except OverflowError:
@@ -288,12 +288,12 @@ class TableBuilder:
 
 
 def _alone(start: int, rows: int) -> range:
-    """Cluster ids of rows that stand for themselves."""
+    """Return cluster ids for rows that are their own cluster."""
     return range(-start - 1, -start - rows - 1, -1)
 
 
 def _unless_single(clusters: array[int] | None) -> IntArray | None:
-    """The clusters, or None if each holds one row: most runs, and they need not carry them."""
+    """Return the clusters, or None if each has one row, the common case, so that runs need not carry them."""
     if clusters is None:
         return None
     ids = np.array(clusters, dtype=np.int64)

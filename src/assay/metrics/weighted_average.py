@@ -23,14 +23,14 @@ Weights = Annotated[dict[str, Weight], Field(min_length=1)]
 
 
 class WeightedAverage(FieldMetric):
-    """The sum of the weights of the labels divided by their number."""
+    """The mean of the weights assigned to the labels."""
 
     type: Literal["weighted_average"]
     weights: Weights
 
 
 def weighted_average(settings: WeightedAverage, table: Table, context: Context) -> MetricResult:
-    """The mean weight; the weights' own range is the range of the values. A label without one is an error."""
+    """Compute the mean weight, bounded by the smallest and largest weight. A label without a weight is an error."""
     name = settings.value_name("weighted_average")
     rows = texts(table, settings.field)
     unknown = [label for label in rows.names if label not in settings.weights]

@@ -1,4 +1,4 @@
-"""Adapters: endpoints with bodies of their own kind, described by two templates; and those that ship."""
+"""Adapters: two templates that describe an endpoint with its own request and reply formats; and the built-in ones."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BUILT_IN: Mapping[str, Callable[[str | None], Dialect]] = {
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """An endpoint that takes and gives what assay does: chat completions, or a body as it is.
+    """An endpoint that uses assay's own formats: chat completions, or the body unchanged.
 
     `any_answer` makes an answer of another shape its own text, as models of the task `custom` give it.
     """
@@ -57,7 +57,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """An endpoint of any kind: a template makes the body, another reads the answer."""
+    """An endpoint with its own format: one template builds the body, another reads the answer."""
 
     process_input: str
     process_output: str
@@ -86,7 +86,10 @@ class Adapter:
         return output_reply(document, answer, any_answer=self.any_answer)
 
     def _unreadable(self, answer: Answer, error: TemplateFailure) -> CallError:
-        """A template that fails on an error or on half an answer says nothing about the template."""
+        """Return whether a failed template says nothing about the template itself:
+
+        the answer was an error or incomplete.
+        """
         if not 200 <= answer.status < 300:
             return status_error(answer, _error_text(answer))
         if not _is_json(answer.body):
@@ -95,7 +98,7 @@ class Adapter:
 
 
 def _input_variables(request: Request, model: str | None, manner: EndpointQuirks) -> dict[str, Any]:
-    """What an input template sees: the request as chat completions has it, and its parameters once more."""
+    """Return the variables of an input template: the chat completions request, and its parameters separately."""
     return {
         "input": request.body if request.body is not None else request_body(request, None, manner),
         "model_info": {"model_key": model},
@@ -116,7 +119,7 @@ def _parsed(rendered: Any) -> Any:
 
 
 def output_reply(document: Any, answer: Answer, *, any_answer: bool = False) -> Reply:
-    """The reply in what an output template gives: choices, items, or an error."""
+    """Read the reply from an output template's result: choices, items, or an error."""
     if isinstance(document, Mapping):
         if isinstance(document.get("items"), list):
             return _items_reply(document, answer)
@@ -186,7 +189,7 @@ def adapter_named(
 
 
 def adapter_problems(file: AdapterFile) -> list[Problem]:
-    """What is wrong with the templates of an adapter."""
+    """Return the problems in the templates of an adapter."""
     problems = []
     for name, snippet in (("process_input", file.process_input), ("process_output", file.process_output)):
         wrong = check_syntax(snippet.source_code)

@@ -1,4 +1,4 @@
-"""The messages dialect that Anthropic speaks."""
+"""The messages dialect of Anthropic."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Anthropic:
 
 
 def request_body(request: Request, model: str | None, manner: EndpointQuirks) -> dict[str, Any]:
-    """The request as the messages dialect wants it: system text apart, calls as blocks."""
+    """Build a request in the messages dialect: system text separate, calls as blocks."""
     extra = {"messages": request.messages} if request.body is None else generic(request)
     items = extra.pop("messages", ())
     body: dict[str, Any] = {} if model is None else {"model": model}
@@ -113,7 +113,7 @@ def _part(part: Any) -> Any:
 
 
 def read_reply(answer: Answer) -> Reply:
-    """The reply in an answer of the messages dialect; raises CallError when there is none."""
+    """Read the reply in a messages answer; raise CallError if there is none."""
     document = read_json(answer)
     if not 200 <= answer.status < 300:
         raise status_error(answer, error_message(document, answer.body))

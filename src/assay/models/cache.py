@@ -1,4 +1,4 @@
-"""Nothing is asked twice: replies are remembered under their keys, and twins in flight share one call."""
+"""Reuse replies by key, and let identical concurrent calls share one request."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from assay.types import Request
 
 
 def endpoint_prefix(identity: Mapping[str, Any], salt: str = "") -> bytes:
-    """What an endpoint adds to every key: provider, address, model, adapter; never a secret.
+    """Return the endpoint's part of every key: provider, address, model and adapter, never a secret.
 
     A `salt` sets the calls of one run apart from the same calls of others.
     """
@@ -78,5 +78,5 @@ def canonical(request: Request) -> bytes:
 
 
 def call_key(prefix: bytes, content: bytes) -> bytes:
-    """The key under which the reply is kept."""
+    """Return the key of a call, under which its reply is stored."""
     return hashlib.sha256(prefix + b"\n" + content).digest()

@@ -1,4 +1,4 @@
-"""What tells Python callables apart: their source, and everything their answers may depend on as far as it is data."""
+"""The identity of Python callables: their source, and the plain data that their answers may depend on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _nonces: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
 
 @dataclass(frozen=True, slots=True)
 class CallableIdentity:
-    """The digest of a callable; `unknown` names the part of its state that is not plain data, if there is one."""
+    """The digest of a callable; `unknown` names the part of its state that is not plain data, if any."""
 
     digest: str
     unknown: str | None = None
@@ -153,7 +153,7 @@ def _global_names(code: types.CodeType) -> set[str]:
 
 
 def _is_own(thing: Any) -> bool:
-    """Whether the source of a class or module is the user's, and not that of an installed package."""
+    """Return whether the source of a class or module is the user's rather than an installed package's."""
     module = thing if isinstance(thing, types.ModuleType) else sys.modules.get(getattr(thing, "__module__", ""))
     file = getattr(module, "__file__", None)
     return file is None or not str(Path(file).resolve()).startswith(_INSTALLED)

@@ -1,4 +1,4 @@
-"""The chat completions dialect: what OpenAI and most others speak."""
+"""The chat completions dialect of OpenAI and most other providers."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def request_body(request: Request, model: str | None, manner: EndpointQuirks = _
 
 
 def response_format(schema: Mapping[str, Any], manner: EndpointQuirks) -> dict[str, Any]:
-    """How chat completions is told the shape of the reply."""
+    """Build the response format of a chat completions request."""
     if manner.schema == "json_object":
         return {"type": "json_object"}
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema, "strict": True}}
 
 
 def chat_messages(items: Sequence[Item]) -> list[dict[str, Any]]:
-    """A conversation as chat messages: calls go back into the message that made them, extra fields stay."""
+    """Convert a conversation to chat messages: calls return to the message that made them, extra fields are kept."""
     messages: list[dict[str, Any]] = []
     for item in items:
         kind = item.get("type", "message")
@@ -78,7 +78,7 @@ def chat_messages(items: Sequence[Item]) -> list[dict[str, Any]]:
 
 
 def read_reply(answer: Answer) -> Reply:
-    """The reply in a chat completions answer; raises CallError when there is none."""
+    """Read the reply in a chat completions answer; raise CallError if there is none."""
     document = read_json(answer)
     if not 200 <= answer.status < 300:
         raise status_error(answer, error_message(document, answer.body))
@@ -122,7 +122,7 @@ def _with_references(message: Mapping[str, Any], choice: Mapping[str, Any]) -> M
 
 
 def reply_items(message: Mapping[str, Any]) -> tuple[Item, ...]:
-    """An assistant message as items of a conversation, its tool calls as items of their own."""
+    """Convert an assistant message to conversation items, with each tool call as its own item."""
     fields = {name: value for name, value in message.items() if name not in ("tool_calls", "refusal") or value}
     calls = fields.pop("tool_calls", None) or []
     items: list[Item] = [{"type": "message", "role": "assistant", **fields}]

@@ -1,4 +1,4 @@
-"""The one thing a model must do, and how it may fail."""
+"""The interface of a model, and its failures."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Client(Protocol):
     name: str
 
     async def ask(self, request: Request) -> Reply:
-        """The model's reply; raises CallError when there is none."""
+        """Return the model's reply; raise CallError if there is none."""
         ...
 
 
 class CallError(Exception):
-    """A call that gave no usable reply; becomes the failure of a sample unless a retry helps."""
+    """A call without a usable reply; becomes the failure of a sample unless a retry succeeds."""
 
     def __init__(self, failure: Failure, *, status: int | None = None, retry_after_s: float | None = None) -> None:
         super().__init__(failure.detail)

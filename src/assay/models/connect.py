@@ -79,7 +79,7 @@ def require_known(
 
 
 def _existing(path: Path, root: Path) -> Path:
-    """The file where the user stands, else in the project folder."""
+    """Return the file relative to the working directory, else in the project folder."""
     return path if path.is_file() or not (root / path).is_file() else root / path
 
 
@@ -113,7 +113,7 @@ def _by_key(key: str, root: Path, environment: Mapping[str, str], definitions: D
 
 
 def _explained(key: str, error: SpecError) -> SpecError:
-    """A bare model name is the usual slip: say how a provider's model is written."""
+    """Explain how to name a provider's model to somebody who gave a bare model name."""
     first, *rest = error.problems
     owners = [provider for provider in PRESETS if key in known_models(provider)]
     if first.place is not None or first.suggestion is not None or not owners:
@@ -122,7 +122,7 @@ def _explained(key: str, error: SpecError) -> SpecError:
 
 
 def model_of_key(provider: str, key: str) -> str:
-    """The model of a provider that has this key, as far as the table knows it; else the key itself.
+    """Return the provider's model with this key if the table has it, else the key itself.
 
     >>> model_of_key("openai", "gpt-4-1-nano")
     'gpt-4.1-nano'

@@ -20,7 +20,7 @@ async def _nothing_to_close() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """A model as a run uses it. `client` speaks the wire only; policies are wrapped around it by the engine.
+    """A connected model. `client` speaks the wire protocol only; the runner wraps policies around it.
 
     `identity` decides the keys of calls: it holds everything about the endpoint that can change a reply,
     and never a secret. `key_hint` is a sentence that names the variable to look at when the key is refused.
@@ -45,12 +45,12 @@ class Connection:
 
     @property
     def reads_sample(self) -> bool:
-        """Whether the model is a function that looks at the sample, so that its reply depends on it."""
+        """Return whether the model is a function that reads the sample, so that its reply depends on it."""
         return bool(getattr(self.client, "reads_sample", False))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the endpoint made us change, such as a parameter it does not take."""
+        """Return notes on adjustments for the endpoint, such as an unsupported parameter."""
         return tuple(getattr(self.client, "notes", ()))
 
     async def close(self) -> None:

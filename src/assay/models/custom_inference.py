@@ -27,12 +27,12 @@ from assay.types import Failure, FailureKind, Reply, Request
 
 USUAL_TIMEOUT_S = 120.0
 RETRIES = RetryPolicy(max_retries=1)
-"""What code does about a bad network is its own affair; only a call that took too long is made once more."""
+"""The retries of a code model: only timeouts are retried, since network errors are the code's own responsibility."""
 TOOK_LONGER = "took longer than"
 
 
 class CodeClient:
-    """Asks by calling the function; refuses until whoever runs it has been asked for permission."""
+    """Calls the user's function; refuses until permission is given."""
 
     def __init__(self, name: str, config: CustomInference, dialect: Dialect, *, secrets: Sequence[str] = ()) -> None:
         self.name = name
@@ -69,7 +69,7 @@ class CodeClient:
         return self._sandbox
 
     def _answer(self, result: Result, latency_s: float) -> Answer:
-        """What the function returned as an answer of an endpoint."""
+        """Convert the function's return value to an endpoint's answer."""
         if isinstance(result, CallFailed):
             late = result.detail.startswith(TOOK_LONGER)
             kind: FailureKind = "timeout" if late else "code"
@@ -107,7 +107,10 @@ def _is_object(text: str) -> bool:
 
 
 def identity_of(config: CustomInference, adapter: str, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """What decides replies: the code, the adapter, and the environment as the file has it, values as digests."""
+    """Return what determines replies:
+
+    the code, the adapter, and the environment as written, with digests of its values.
+    """
     return {
         "provider": "custom_inference",
         "code": hashlib.sha256(str(config.run_inference_snippet).encode()).hexdigest(),

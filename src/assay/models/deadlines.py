@@ -48,7 +48,7 @@ class Deadlines:
         self._late.discard(ticket)
 
     def expired(self, ticket: int) -> bool:
-        """Tell whether the call was cancelled from here, and take that cancellation back."""
+        """Return whether this timer cancelled the call, and withdraw the cancellation."""
         task = asyncio.current_task()
         if ticket not in self._late or task is None:
             return False

@@ -1,4 +1,4 @@
-"""What every wire dialect shares: its two halves, how it may be bent, and the reading of errors."""
+"""The common parts of wire dialects: building requests, reading replies, adjustments, and errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.models.endpoint import Answer
 from assay.types import Failure, Reply, Request, Sampling, Usage
 
 MOST_MESSAGE = 10_000
-"""How much of an error is looked at; what is shown is cut only after secrets are hidden."""
+"""The number of characters of an error that are read; secrets are redacted before the text is shortened."""
 MOST_TOKENS = 2**31
 """More than any model has ever billed for one call: a larger count is a mistake."""
 MOST_DEPTH = 64
@@ -24,7 +24,7 @@ PARAMETERS = tuple(field.name for field in fields(Sampling))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointQuirks:
-    """How an endpoint wants to be asked, as far as its refusals have told.
+    """The deviations of an endpoint from its dialect, learned from its rejections.
 
     `schema` is the step of the ladder of structured output; `without` are parameters it does not take.
     """
@@ -35,14 +35,14 @@ class EndpointQuirks:
 
 
 class Dialect(Protocol):
-    """A way of asking over HTTP: a request becomes a body, an answer becomes a reply."""
+    """A way of asking over HTTP: builds a body from a request and reads a reply from an answer."""
 
     def body(self, request: Request, manner: EndpointQuirks) -> bytes:
         """The request as this endpoint wants it."""
         ...
 
     def reply(self, answer: Answer) -> Reply:
-        """The reply in an answer; raises CallError when there is none."""
+        """Read the reply in an answer; raise CallError if there is none."""
         ...
 
 
@@ -57,7 +57,7 @@ def parameters(sampling: Sampling, manner: EndpointQuirks) -> dict[str, Any]:
 
 
 def generic(request: Request) -> dict[str, Any]:
-    """A body that is not a conversation, as fields of a request: text and lists become messages."""
+    """Convert a body that is not a conversation to request fields: text and lists become messages."""
     body = request.body
     if isinstance(body, Mapping):
         return dict(body)
@@ -68,7 +68,7 @@ def generic(request: Request) -> dict[str, Any]:
 
 
 def read_json(answer: Answer) -> Any:
-    """The body as JSON; a body that is not is worth another try when the status says all went well."""
+    """Parse the body as JSON; invalid JSON with a successful status is worth a retry."""
     try:
         return orjson.loads(answer.body)
     except orjson.JSONDecodeError:
@@ -83,7 +83,7 @@ def malformed(problem: str) -> CallError:
 
 
 def error_message(document: Any, body: bytes) -> str:
-    """What an error answer says, in the provider's own words."""
+    """Return the provider's own message in an error answer."""
     if isinstance(document, list) and document:
         document = document[0]
     if isinstance(document, Mapping):
@@ -150,7 +150,7 @@ _FLAT = frozenset({str, int, float, bool, type(None)})
 
 
 def _depth(value: Any) -> int:
-    """How deep lists and mappings are nested; stops looking beyond the limit."""
+    """Return the nesting depth of lists and mappings, up to the limit."""
     level, depth = [value], 0
     while level and depth <= MOST_DEPTH:
         depth += 1
@@ -165,5 +165,5 @@ def _depth(value: Any) -> int:
 
 
 def unusable(problem: str) -> CallError:
-    """The error for an answer that another try would not make better."""
+    """Build the error for an answer that a retry would not improve."""
     return CallError(Failure(stage="solve", kind="parse", detail=f"the answer cannot be used: {problem}"))

@@ -1,4 +1,4 @@
-"""The embeddings dialect: a text becomes a vector."""
+"""The embeddings dialect, which turns a text into a vector."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Embeddings:
 
 
 def is_vector(value: Any) -> bool:
-    """Whether a value is a list of finite numbers with at least one entry."""
+    """Return whether a value is a non-empty list of finite numbers."""
     return (
         isinstance(value, list)
         and bool(value)

@@ -1,4 +1,4 @@
-"""Where to ask and what comes back: an address with its headers and patience, and the answer as bytes.
+"""The address of a model with its headers and timeouts, and its answer as bytes.
 
 Nothing here knows the HTTP library, so that recorded answers are scored without loading it.
 """
@@ -18,13 +18,13 @@ from assay.text import clean
 from assay.types import Failure
 
 MOST_BYTES = 64 << 20
-"""How large an answer may be, unpacked: a thousand times what models write."""
+"""The size limit of a decompressed answer: a thousand times what models write."""
 RETRYABLE_STATUS = frozenset({408, 409, 425, 429})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """How long to wait for a connection, for the first byte, and for the whole answer."""
+    """The timeouts for the connection, the first byte, and the whole answer."""
 
     connect_s: float = 10.0
     first_byte_s: float = 120.0
@@ -37,7 +37,7 @@ USUAL_TIMEOUTS = Timeouts()
 # not frozen: one per model call
 @dataclass(slots=True, kw_only=True)
 class Answer:
-    """What came back over the wire."""
+    """An answer as received."""
 
     status: int
     body: bytes
@@ -47,7 +47,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where to post: an address, its headers (with secrets), and how patient to be."""
+    """The target of requests: a URL, its headers (with secrets), and its timeouts."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 def run_to_end(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine on a loop of its own; Ctrl-C cancels it and comes back as KeyboardInterrupt.
+    """Run a coroutine on its own event loop; Ctrl-C cancels it and raises KeyboardInterrupt.
 
     Inside a running loop (a notebook, an async program) the work gets a thread and a loop of its own: the caller's
     loop stands still until it is done, as with any plain function.

@@ -1,4 +1,4 @@
-"""What a program adds to every call of a model: headers, and fields of the body that the dialect does not know."""
+"""A program's additions to every call of a model: headers, and body fields unknown to the dialect."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from assay.types import Reply, Request
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extras:
-    """Headers beside those of the endpoint, and fields that are merged into the body; both win over what is there."""
+    """Headers and body fields that override those of the endpoint and the dialect."""
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     params: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What they add to the key of a call: digests, and of headers that hold a secret the name alone.
+        """Return their part of a call's key: digests, and only the names of headers with secrets.
 
         >>> Extras(headers={"x-api-key": "sk-1"}).identity
         {'headers': {'x-api-key': ''}}
@@ -40,7 +40,7 @@ class Extras:
         return parts
 
     def over(self, defaults: Mapping[str, str]) -> dict[str, str]:
-        """The usual headers with these in the place of those with the same name, in any case."""
+        """Return the usual headers with these overriding those of the same name, ignoring case."""
         overridden = {name.lower() for name in self.headers}
         return {**{name: value for name, value in defaults.items() if name.lower() not in overridden}, **self.headers}
 

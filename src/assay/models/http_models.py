@@ -217,7 +217,10 @@ def _headers(config: CustomConnection, dialect: Dialect) -> dict[str, str]:
 
 
 def _identity(loaded: LoadedModel, config: CustomConnection, adapter: str) -> dict[str, Any]:
-    """What decides replies. An address from a variable is kept by the variable's name and a digest of the rest."""
+    """Return what determines replies;
+
+    an address from a variable enters by the variable's name and a digest of the rest.
+    """
     url = str(config.url)
     endpoint = public_url(url)
     if loaded.url is not None and variable_of(loaded.url) is not None:

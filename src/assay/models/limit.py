@@ -13,17 +13,17 @@ from assay.models.client import HOPELESS_AFTER, REJECTED, CallError, Client
 from assay.types import Reply, Request, Usage
 
 CAUTIOUS = 10
-"""How many calls may be in flight before the first one has succeeded."""
+"""The number of concurrent calls before the first one has succeeded."""
 HALVE_EVERY_S = 1.0
 """Refusals that come within this time belong to one overload: the limit is halved once."""
 REPLY_TOKENS = 4_096
-"""What a reply is taken to have at most when the task sets no max_tokens."""
+"""The assumed length of a reply in tokens if the task sets no max_tokens."""
 BYTES_A_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What an endpoint takes: calls in flight, requests a minute, tokens a minute.
+    """The limits of an endpoint: concurrent calls, requests per minute, tokens per minute.
 
     `declared` says that `concurrent` was asked for, so that nothing may raise it.
     """
@@ -35,11 +35,11 @@ class Limits:
 
 
 NO_LIMITS = Limits()
-"""What is kept to when nobody said anything: only the number of calls in flight."""
+"""The default limits: only the number of concurrent calls."""
 
 
 class Pace:
-    """A bucket that fills evenly over a minute and holds a second's worth, at least one.
+    """A token bucket that refills evenly over a minute and holds at least one second's worth.
 
     So no minute sees more than the limit and what one second brings. Who takes from an empty one waits; who wants
     more than it holds goes when it is full, and those after wait longer.
@@ -88,7 +88,7 @@ class Limited:
 
     @property
     def allowed(self) -> int:
-        """How many calls may be in flight at the moment."""
+        """Return how many calls may currently be in flight."""
         return self._allowed
 
     async def ask(self, request: Request) -> Reply:
@@ -132,7 +132,7 @@ class Limited:
         return guess
 
     def _count_rejection(self, error: CallError) -> None:
-        """Where all calls are refused nobody else needs to find out: who waits, or comes later, is told the same."""
+        """Reject waiting and later calls after every call was rejected, so that they need not find out."""
         self._rejected += 1
         answered = self._proven or self._answered_before
         if error.status == 401 or not answered or self._rejected >= HOPELESS_AFTER:
@@ -194,7 +194,7 @@ class Limited:
 
 
 def _same(error: CallError) -> CallError:
-    """A refusal repeated for another call."""
+    """Copy a rejection for another call."""
     return CallError(error.failure, status=error.status)
 
 

@@ -58,7 +58,7 @@ PULLABLE = {
 
 
 def models_folder(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where pulled models lie: ASSAY_MODELS, else `assay/models` in the user's cache folder.
+    """Return the folder of pulled models: ASSAY_MODELS, else `assay/models` in the user's cache folder.
 
     >>> models_folder({"ASSAY_MODELS": "/models"}).as_posix()
     '/models'
@@ -114,7 +114,7 @@ def _pulled(model: Pullable) -> tuple[Path, str]:
 
 
 def _own_file(name: str, root: Path) -> tuple[Path, str]:
-    """A GGUF file where the user stands, else in the project folder."""
+    """Return a GGUF file relative to the working directory, else in the project folder."""
     if not name.lower().endswith(".gguf"):
         message = f'unknown local model "{name}"; known: {", ".join(PULLABLE)}, or any local/PATH.gguf'
         suggestion = nearest(name, PULLABLE)
@@ -131,7 +131,7 @@ def _own_file(name: str, root: Path) -> tuple[Path, str]:
 
 
 def _threads(environment: Mapping[str, str]) -> int:
-    """One, unless ASSAY_LOCAL_THREADS says more: on a busy machine threads that wait for each other stall."""
+    """Return the number of threads: one by default (ASSAY_LOCAL_THREADS); extra threads stall on a busy machine."""
     text = environment.get("ASSAY_LOCAL_THREADS") or "1"
     if not text.isdigit() or not 1 <= int(text) <= 512:
         raise SpecError(f'ASSAY_LOCAL_THREADS: expected a number of threads, got "{text}"')
@@ -139,7 +139,7 @@ def _threads(environment: Mapping[str, str]) -> int:
 
 
 class Local:
-    """A client that answers in a thread of its own, one call after the other."""
+    """A client that answers in its own thread, one call at a time."""
 
     def __init__(self, name: str, path: Path, *, threads: int = 1) -> None:
         self.name = name
@@ -162,7 +162,7 @@ class Local:
             raise
 
     async def close(self) -> None:
-        """Stop what is being said, and give the memory back."""
+        """Stop generating and free the memory."""
         self._closing.set()
         await asyncio.get_running_loop().run_in_executor(self._worker, self._unload)
         self._worker.shutdown()
@@ -210,7 +210,7 @@ def _refused(words: str) -> CallError:
 
 
 class _Heard:
-    """Listens to a reply piece by piece; says when it is enough."""
+    """Receives a reply piece by piece and decides when to stop."""
 
     def __init__(self, closing: threading.Event) -> None:
         self.enough = threading.Event()

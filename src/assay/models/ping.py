@@ -14,7 +14,7 @@ _TOKENS = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PingResult:
-    """Whether a model can be asked; if not, why, and what to do about it."""
+    """Whether a model answers; if not, why, and what to do about it."""
 
     ok: bool
     message: str
@@ -22,7 +22,7 @@ class PingResult:
 
 
 async def ping(connection: Connection) -> PingResult:
-    """Ask a model for a word; nothing is kept, no policy is applied, nothing is retried."""
+    """Ask a model for one word, without storing, policies or retries."""
     request = Request(
         messages=({"role": "user", "content": "Say OK."},), sampling=Sampling(max_tokens=_TOKENS), purpose="answer"
     )
@@ -38,7 +38,7 @@ async def ping(connection: Connection) -> PingResult:
 
 
 def explained(error: CallError, connection: Connection) -> str:
-    """What a failed call means, and what to do about it."""
+    """Explain a failed call and its fix."""
     detail = error.failure.detail
     status = error.status
     model = connection.identity.get("model") or connection.name

@@ -1,4 +1,4 @@
-"""The providers known by name: where each is reached, which variable holds its key, what it speaks."""
+"""The known providers: their addresses, the variables with their keys, and their dialects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DialectName = Literal["chat", "anthropic", "responses"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """A provider: its address (None: only the environment knows it), its key's variables, its dialect."""
+    """A provider: its address (None: from the environment), its key variables, its dialect."""
 
     base_url: str | None
     keys: tuple[str, ...] = ()
@@ -56,11 +56,11 @@ _ALIASES = {
 }
 ANTHROPIC_HEADERS = {"anthropic-version": "2023-06-01"}
 SERVED_HERE = frozenset({"ollama", "vllm", "lmstudio", "scripted", "local"})
-"""Providers whose calls nobody bills."""
+"""Providers that bill nothing."""
 
 
 def preset_named(provider: str) -> tuple[str, Preset]:
-    """A provider by its name or a usual other spelling; a SpecError with the nearest name when there is none."""
+    """Return a provider by name or alias; raise a SpecError with the nearest name if there is none."""
     spelling = provider.lower().replace("-", "_")
     name = _ALIASES.get(spelling, spelling)
     preset = PRESETS.get(name)
@@ -115,7 +115,7 @@ def _azure(deployment: str, environment: Mapping[str, str]) -> str:
 
 
 def headers(provider: str, preset: Preset, key: str | None) -> dict[str, str]:
-    """How a provider wants the key to be sent."""
+    """Return the headers that carry the provider's key."""
     if preset.dialect == "anthropic":
         return {**ANTHROPIC_HEADERS, **({"x-api-key": key} if key else {})}
     if not key:
@@ -124,7 +124,7 @@ def headers(provider: str, preset: Preset, key: str | None) -> dict[str, str]:
 
 
 def provider_at(url: str) -> str | None:
-    """The provider whose own address this is, so that its prices apply."""
+    """Return the provider that owns this address, so that its prices apply."""
     host = urlsplit(url).hostname
     for name, preset in PRESETS.items():
         if preset.base_url and preset.needs_key and urlsplit(preset.base_url).hostname == host:

@@ -1,4 +1,4 @@
-"""What a call costs: prices a million tokens, as decimals, from the model's file or the table that ships."""
+"""The cost of calls: exact prices per million tokens, from the model's file or the shipped table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Prices:
     output_per_million: Decimal
 
     def cost(self, usage: Usage) -> Decimal:
-        """What this usage costs.
+        """Return the cost of this usage.
 
         >>> Prices(input_per_million=Decimal(1), output_per_million=Decimal(2)).cost(Usage(prompt_tokens=500_000))
         Decimal('0.5')
@@ -51,7 +51,7 @@ def known_models(provider: str) -> tuple[str, ...]:
 
 
 def prices_for(provider: str, model: str) -> Prices | None:
-    """The price of a model from the table that ships; None when it is not there. What runs here is free.
+    """Return the shipped price of a model; None if unknown. Local models are free.
 
     A dated name (`gpt-4.1-2025-04-14`, `claude-sonnet-4-5-20250929`) costs what its undated name costs.
     """

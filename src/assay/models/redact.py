@@ -1,4 +1,4 @@
-"""Secrets stay secret: whatever a provider or a library says is cleaned before anybody sees it."""
+"""Redact secrets from all texts of providers and libraries before they are shown or stored."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def redacted(error: CallError, secrets: Iterable[str]) -> CallError:
 
 
 def names_a_secret(name: str) -> bool:
-    """Whether a header or query parameter of this name holds a secret, as names go."""
+    """Return whether the name of a header or query parameter suggests a secret."""
     return _SECRET_NAME.search(name) is not None
 
 
@@ -61,7 +61,7 @@ def public_url(url: str) -> str:
 
 
 def url_secrets(url: str) -> list[str]:
-    """What an address itself must not give away."""
+    """Return the secrets inside a URL."""
     try:
         parts = urlsplit(url)
     except ValueError:

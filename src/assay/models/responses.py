@@ -41,7 +41,7 @@ class Responses:
 
 
 def request_body(request: Request, model: str | None, manner: EndpointQuirks) -> dict[str, Any]:
-    """The request as the responses dialect wants it; nothing is kept on the server."""
+    """Build a request in the responses dialect; nothing is stored on the server."""
     extra = {"messages": request.messages} if request.body is None else generic(request)
     body: dict[str, Any] = {} if model is None else {"model": model}
     body["store"] = False
@@ -80,7 +80,7 @@ def _part(part: Any, kind: str) -> Any:
 
 
 def read_reply(answer: Answer) -> Reply:
-    """The reply in an answer of the responses dialect; raises CallError when there is none."""
+    """Read the reply in a responses answer; raise CallError if there is none."""
     document = read_json(answer)
     if not 200 <= answer.status < 300:
         raise status_error(answer, error_message(document, answer.body))
@@ -124,7 +124,7 @@ def _reasoning(output: Sequence[Mapping[str, Any]]) -> str | None:
 
 
 def output_items(output: Sequence[Mapping[str, Any]]) -> tuple[Item, ...]:
-    """What of an output joins the conversation: what is said as plain text, and calls.
+    """Return the output items that join the conversation: text and calls.
 
     Reasoning goes back only when it carries itself (encrypted): the server keeps nothing that an id could name.
     """
@@ -143,6 +143,6 @@ def output_items(output: Sequence[Mapping[str, Any]]) -> tuple[Item, ...]:
 
 
 def text_of_items(items: Sequence[Item]) -> str | None:
-    """The text of the messages among items; None when nothing is said."""
+    """Return the text of the messages among items; None without any."""
     texts = [item["content"] for item in items if item.get("type") == "message" and item.get("content") is not None]
     return "".join(texts) if texts else None

@@ -15,7 +15,7 @@ LOST_AFTER = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
-    """How often and how patiently one request is tried again."""
+    """The number of attempts per request, and the waiting times."""
 
     max_retries: int = 5
     first_wait_s: float = 0.5
@@ -60,7 +60,7 @@ class Retrying:
         self._empty = 0
         self._finish_reason: str | None = None
         self.waiting: dict[int, tuple[str, float]] = {}
-        """What is being waited for, and until when (loop time), by call."""
+        """The reason and end (loop time) of every current wait, by call."""
 
     async def ask(self, request: Request) -> Reply:
         self._stop_if_always_empty()
@@ -90,7 +90,7 @@ class Retrying:
             self._failed = self._empty = 0
 
     def _stop_if_always_empty(self) -> None:
-        """Called before the next question rather than after the reply, which is paid for and has to be kept."""
+        """Stop the run if all replies are empty; checked before the next call, since a paid reply is stored first."""
         if self._empty >= (LOST_AFTER if self._succeeded else HOPELESS_AFTER):
             reason = f" (finish reason {self._finish_reason})" if self._finish_reason else ""
             which = "the last" if self._succeeded else "the first"

@@ -23,7 +23,7 @@ _FIELDS = ("reply", "error", "match", "usage", "logprobs")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One recorded reply, or the error given in its place; with `match` only for messages that hold it.
+    """A recorded reply or error; with `match`, used only for messages that contain that text.
 
     `logprobs` are the tokens of the reply with their log-probabilities, as chat completions have them.
     """

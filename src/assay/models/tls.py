@@ -1,4 +1,4 @@
-"""Which certificates are trusted and shown: the model file's, else the environment's, else the system's."""
+"""The trusted certificates and the client certificate: from the model file, the environment, or the system."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BUNDLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 def tls_context(
     url: str, settings: TlsSettings | None, environment: Mapping[str, str], *, folder: Path | None = None
 ) -> ssl.SSLContext | None:
-    """What to check an address with; None for plain HTTP and for the usual checks. Paths start at `folder`."""
+    """Build the TLS context of an address; None for plain HTTP and for the default checks. Paths start at `folder`."""
     bundle = next((environment[name] for name in _BUNDLES if environment.get(name)), None)
     if not url.startswith("https://") or (settings is None and bundle is None):
         return None

@@ -1,4 +1,4 @@
-"""HTTP to models: the only file that knows the HTTP library."""
+"""HTTP to models; the only file that uses the HTTP library."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNPACKED_AT_ONCE = 1 << 20
 
 
 class Transport:
-    """Connections to one endpoint, kept open between calls; made in and closed with the event loop.
+    """The connections to one endpoint, kept open between calls; created and closed on the event loop.
 
     How many are open at once is the business of the limits around it.
     """
@@ -63,7 +63,7 @@ class Transport:
         )
 
     async def post(self, body: bytes) -> Answer:
-        """Post a body and read the whole answer; raises CallError when there is none."""
+        """Post a body and read the whole answer; raise CallError if there is none."""
         session = self._session
         if session is None:
             session = self._session = self._open()
@@ -120,7 +120,7 @@ class Transport:
         return _passing("timeout", f"no {missing} from {self._public_url} after {waited_s:.1f} s")
 
     def _unreachable(self, error: Exception) -> CallError:
-        """What stands between us and the endpoint, in words."""
+        """Describe a connection failure in words."""
         if isinstance(error, aiohttp.InvalidURL):
             return _lasting(f'"{self._public_url}" is not a valid address')
         if isinstance(error, aiohttp.ClientConnectorDNSError):
@@ -154,7 +154,7 @@ def environment_proxy(url: str) -> str | None:
 
 
 def _unpacker(encoding: str) -> Callable[[bytes], Iterator[bytes]]:
-    """How the parts of a body are unpacked, piece by piece, so that no piece is large whatever the part holds."""
+    """Return the decompressor of a body, which works in small pieces whatever the body contains."""
     if encoding == "identity":
         return lambda part: iter((part,))
     if encoding not in ("gzip", "x-gzip", "deflate"):

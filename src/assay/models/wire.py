@@ -37,7 +37,7 @@ def transport_to(endpoint: Endpoint) -> Transport:
 
 
 class WireClient:
-    """A client made of a dialect and a transport. What an endpoint refuses by name is remembered and left out.
+    """A client made of a dialect and a transport. Parameters that the endpoint rejects by name are left out afterwards.
 
     `notes` says what was left out, for people.
     """
@@ -81,7 +81,7 @@ class WireClient:
                 self._untold -= {name}
 
     def _bends(self, answer: Answer, request: Request, manner: EndpointQuirks) -> bool:
-        """Whether another try would be asked differently; learns from the refusal if nobody else did."""
+        """Return whether a retry would be asked differently; adjusts to the rejection if no other call has done so."""
         # another call learned meanwhile what this one was refused for
         if self._manner is not manner:
             return True

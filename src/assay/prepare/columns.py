@@ -76,7 +76,7 @@ _IN_CONVERSATIONS = (*_OFFERED, "loop_index")
 
 
 def _unknown_names(text: Located, loaded: LoadedTask) -> Iterator[Problem]:
-    """A problem for every variable that no template is ever given."""
+    """Report every variable that no template ever receives."""
     if not isinstance(text, Template):
         return
     for name in sorted(names_read(text) - set(_IN_CONVERSATIONS)):
@@ -100,12 +100,12 @@ def answer_problems(loaded: LoadedTask) -> Iterator[Problem]:
 
 
 def custom_output_problems(loaded: LoadedTask, model: str) -> Iterator[Problem]:
-    """A problem for every scorer of a chat reply, where the model's output is of a kind of its own."""
+    """Report every scorer of a chat reply whose model has another kind of output."""
     return _no_reply_problems(loaded, f'the model "{model}" has task: custom', "{{ solver_output.output }}")
 
 
 def _no_reply_problems(loaded: LoadedTask, reason: str, value: str) -> Iterator[Problem]:
-    """A problem for every scorer of a chat reply, where there is none; a postprocessor may make one."""
+    """Report every scorer of a chat reply in a task without one; a postprocessor may supply it."""
     if _has_postprocessor(loaded):
         return
     for scorer in loaded.scorers:

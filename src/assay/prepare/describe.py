@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assay.models.connect import Connection
 
 _PACKAGES = ("numpy", "scipy", "sacrebleu")
-"""Packages whose release may change a number."""
+"""The packages whose version may change a metric."""
 _GIT_S = 5.0
 
 
@@ -62,13 +62,13 @@ def _stored_scorer(scorer: LoadedScorer, node: Mapping[str, Any]) -> StoredScore
 
 
 def _code(kind: BaseKind) -> str | None:
-    """What stands for the code of a kind: the digest of its plug-in, or the version of one that ships."""
+    """Return the identity of a kind's code: the digest of its plug-in, or the version of a built-in."""
     # first versions say nothing, so that their runs keep their identity
     return kind.code or (str(kind.version) if kind.version > 1 else None)
 
 
 def defaults(settings: type[Any]) -> dict[str, Any]:
-    """The settings that hold where a file says nothing; required ones and empty ones are left out."""
+    """Return the default settings that apply where a file is silent, without required and empty ones."""
     values = {
         name: field.get_default(call_default_factory=True, validated_data={})
         for name, field in settings.model_fields.items()
@@ -114,7 +114,7 @@ def stored_models(connections: Mapping[str | None, Connection]) -> dict[str, Sto
 
 
 def task_provenance(loaded: LoadedTask, **sources: Any) -> Provenance:
-    """Where a run of a task comes from: its file's text, the commit of its project, the packages that compute."""
+    """Return the provenance of a task's run: the source text, the commit of the project, the package versions."""
     commit, dirty = _git_state(loaded.document.root)
     return provenance(
         packages=_package_versions(),
@@ -126,7 +126,7 @@ def task_provenance(loaded: LoadedTask, **sources: Any) -> Provenance:
 
 
 def _task_text(loaded: LoadedTask) -> str | None:
-    """The text of the task's own file; None for a run file, which may hold keys and models of its own."""
+    """Return the text of the task's own file; None for a run file, which may contain keys and models."""
     source = next(iter(loaded.document.sources.values()), None)
     data = loaded.document.data
     if source is None or not isinstance(data, Mapping) or "definition" not in data or "secrets" in data:

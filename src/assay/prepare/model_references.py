@@ -1,4 +1,4 @@
-"""The models that a task's own settings name, and whether there are such."""
+"""Resolve the models that a task's settings name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MODEL_FIELDS = ("model_key", "judge_model_key")
 
 
 def model_keys(loaded: LoadedTask) -> Iterator[str]:
-    """The models that a task's own settings name: judges, simulated users."""
+    """Return the models that a task's settings name: judges and simulated users."""
     if loaded.solver is not None:
         yield from _named(loaded.solver.settings)
     for scorer in loaded.scorers:
@@ -26,7 +26,7 @@ def model_keys(loaded: LoadedTask) -> Iterator[str]:
 
 
 def model_problems(loaded: LoadedTask, definitions: Definitions = NOTHING) -> Iterator[Problem]:
-    """A problem for every model that a part of the task names and nobody knows; needs no key."""
+    """Report every model that a part of the task names but that does not exist; needs no key."""
     parts: list[LoadedScorer | LoadedSolver] = [*loaded.scorers]
     parts += [] if loaded.solver is None else [loaded.solver]
     for part in parts:
@@ -40,7 +40,7 @@ def model_problems(loaded: LoadedTask, definitions: Definitions = NOTHING) -> It
 
 
 def unknown_model(key: str, loaded: LoadedTask, definitions: Definitions = NOTHING) -> tuple[Problem, ...]:
-    """What is wrong with the name of a model; nothing when there is such a model."""
+    """Report an unknown model name; None if the model exists."""
     if has_placeholder(key):
         return ()
     from assay.models.connect import require_known

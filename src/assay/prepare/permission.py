@@ -1,4 +1,4 @@
-"""User code in a task: found, looked at, run only by permission, in a sandbox that the run owns."""
+"""User code in a task: located, inspected, and run only with permission, in a sandbox that the run owns."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from assay.sandbox.pool import Sandbox
 
 CALL_S = 30.0
-"""How long one call of user code may take unless a person says otherwise."""
+"""The default time limit of one call of user code, in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeOptions:
-    """What a person says about user code: whether it may run, whether unconfined, and how long a call may take."""
+    """The options of user code: whether it may run, whether unconfined, and the time limit of a call."""
 
     allow_code: bool = False
     trust_code: bool = False
@@ -45,7 +45,7 @@ def code_in(loaded: LoadedTask) -> list[Code]:
 
 
 def code_problems(loaded: LoadedTask) -> Iterator[Problem]:
-    """What can be seen to be wrong with the snippets of a task, at its line and column; nothing is run."""
+    """Report visible problems in a task's snippets, at line and column, without running them."""
     sources = loaded.document.sources
     for code in code_in(loaded):
         for problem in code.problems():
@@ -56,7 +56,7 @@ def code_problems(loaded: LoadedTask) -> Iterator[Problem]:
 
 
 def _indented(code: Code, place: Place, source: Source | None) -> Place:
-    """The place in the file: a block in YAML stands further right than the code that is taken from it."""
+    """Correct a position for the indentation of a block in YAML."""
     if source is None or code.place is None or place.line > len(source.lines):
         return place
     file_line, lines = source.lines[place.line - 1], code.splitlines()
@@ -83,7 +83,7 @@ def isolation_notes(loaded: LoadedTask) -> list[Problem]:
 
 
 def require_permission(loaded: LoadedTask, options: CodeOptions, models: Iterable[Connection] = ()) -> None:
-    """A SpecError that lists the places to read when a task, or a model of it, is code that may not run."""
+    """Raise a SpecError that lists the locations to read if a task or its model contains code without permission."""
     permit_models(code_in(loaded), models, options)
 
 
@@ -104,7 +104,7 @@ def permit(codes: list[Code], options: CodeOptions) -> None:
 
 
 def permit_models(codes: list[Code], connections: Iterable[Connection], options: CodeOptions) -> None:
-    """Let code and models that are code run, or a SpecError with all the places to read."""
+    """Permit code and code models to run, or raise a SpecError with all locations."""
     with_code = [connection for connection in connections if connection.codes]
     permit([*codes, *(code for connection in with_code for code in connection.codes)], options)
     for connection in with_code:
@@ -126,7 +126,7 @@ def _review(codes: list[Code]) -> str:
 
 @contextmanager
 def sandbox_for(codes: list[Code], options: CodeOptions) -> Iterator[Sandbox | None]:
-    """A sandbox for snippets that may run, which lives as long as the block; None when there are none."""
+    """Provide a sandbox for permitted snippets for the duration of the block; None without snippets."""
     if not codes:
         yield None
         return

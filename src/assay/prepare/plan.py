@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from assay.models.connect import Connection
 
 CachePolicy = Literal["reuse", "update", "no-cache"]
-"""Whether replies that were paid for earlier are used."""
+"""The use of replies that were paid for earlier."""
 ModelReference = str | Callable[..., Any]
 PlanKind = Literal["run", "grade", "audit"]
-"""What a run is made for; the probes of an audit are steps of it, which nobody means by `latest`."""
+"""The purpose of a run; probes of an audit are steps of it, and `latest` never means one."""
 
 
 @keywords_named
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What a person may say about a run beside its file; a `repeat` is the same run asked anew.
+    """The options of a run beside its file; a `repeat` asks the same run again.
 
     `name` and `tags` are for finding the run again, and so are the `evaluation` and `specification` of a run file. A
     `keyless` plan asks nothing and needs no provider's key.
@@ -87,13 +87,13 @@ class Options:
 
     @property
     def code(self) -> CodeOptions:
-        """What is said about user code."""
+        """Return the options of user code."""
         return CodeOptions(allow_code=self.allow_code, trust_code=self.trust_code, code_timeout=self.code_timeout)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A task that is ready to run, and the description of the run that it becomes."""
+    """A task that is ready to run, with the description of its future run."""
 
     loaded: LoadedTask
     dataset: LoadedDataset
@@ -108,23 +108,23 @@ class Plan:
 
     @property
     def model_name(self) -> str | None:
-        """The model that answers, as people call it."""
+        """Return the name of the model that answers, in its usual form."""
         return self.connections[None].name if None in self.connections else None
 
     @property
     def is_live(self) -> bool:
-        """Does the task ask a model, to answer or to judge?"""
+        """Return whether the task calls a model, to answer or to judge."""
         solver = self.loaded.solver
         return (solver is not None and solver.kind.asks_model) or any(s.kind.asks_model for s in self.loaded.scorers)
 
     @property
     def trials(self) -> Trials | None:
-        """How often every sample is answered, and how its scores become one; None for once."""
+        """Return the number of answers per sample and how their scores are combined; None for one."""
         return self.loaded.task.definition.trials
 
     @property
     def layout(self) -> RowLayout:
-        """How the rows of the run are counted."""
+        """Return the numbering of the run's rows."""
         return RowLayout(1 if self.trials is None else self.trials.num_trials, self.loaded.fan_out)
 
     @property
@@ -134,7 +134,7 @@ class Plan:
 
 
 def _jail(loaded: LoadedTask, options: Options) -> Path | None:
-    """A data file named on the command line may lie anywhere: the person asked for it."""
+    """Return the folder that data files must stay in; a file named on the command line may be anywhere."""
     return None if options.allow_outside or options.dataset is not None else loaded.document.root
 
 
@@ -184,7 +184,7 @@ def inspect_loaded(
 def _dataset(
     loaded: LoadedTask, registry: Registry, options: Options, results: Results | None, make: Make | None
 ) -> LoadedDataset | None:
-    """Where the samples come from: the command line, several datasets side by side, a result, the task's own."""
+    """Return the source of the samples: the command line, several datasets, a result, or the task's own dataset."""
     if options.dataset is not None:
         dataset = load_dataset(options.dataset, registry, allow_outside=options.allow_outside)
         return materialized(dataset, registry, results, make)
@@ -203,7 +203,7 @@ def _dataset(
 
 
 def prepare(path: Path, registry: Registry, options: Options, make: Make | None = None) -> Plan:
-    """Everything a run needs, or a SpecError with all that is wrong; `make` generates a dataset that must be."""
+    """Prepare a run, or raise a SpecError with all problems; `make` generates a missing dataset."""
     loaded = load_task(path, registry, config=options.config, strict=True, allow_outside=options.allow_outside)
     return prepare_loaded(loaded, registry, options, make=make)
 
@@ -218,7 +218,7 @@ def prepare_loaded(
     make: Make | None = None,
     connections: Mapping[str | None, Connection] | None = None,
 ) -> Plan:
-    """Everything a run of a loaded task needs; its models are looked up in `definitions` first.
+    """Prepare a run of a loaded task; its models are looked up in `definitions` first.
 
     `connections` holds the models of a task whose judges are made in Python, by the keys that its settings name.
     """
@@ -272,7 +272,7 @@ def prepare_loaded(
 
 
 def _connections(loaded: LoadedTask, options: Options, definitions: Definitions) -> dict[str | None, Connection]:
-    """The models that the task will ask, found and checked by name; no call is made."""
+    """Connect the models that the task will call, checked by name; no call is made."""
     solver = loaded.solver
     references: dict[str | None, ModelReference] = {key: key for key in model_keys(loaded)}
     if solver is not None and solver.needs_model:

@@ -1,4 +1,4 @@
-"""Datasets that generators make: found where they were put, known by all that decides their rows."""
+"""Generated datasets: identified by everything that determines their rows, and found where they were stored."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VERSION = 1
 """Part of every digest: raised when generators come to make other rows of the same files."""
 MOST_COMBINATIONS = 10_000_000
 SEPARATOR = "+"
-"""Stands between the ids of the rows that a combination is made of."""
+"""The separator between the ids of the rows in a combination."""
 
 Row = dict[str, Any]
 Results = Callable[[str], LoadedDataset]
@@ -45,7 +45,7 @@ Make = Callable[["Recipe"], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """All that decides the rows of a generated dataset, and the file that holds them."""
+    """Everything that determines the rows of a generated dataset, and the file that stores them."""
 
     dataset: GeneratedDataset
     sources: tuple[tuple[str, LoadedDataset], ...]
@@ -54,17 +54,17 @@ class Recipe:
 
     @property
     def file(self) -> Path:
-        """Where the rows are, once they are made."""
+        """Return the path of the generated rows."""
         return self.dataset.root / ".assay" / "generated" / f"{self.dataset.key}-{self.digest[:16]}.jsonl"
 
     @property
     def about(self) -> Path:
-        """What is kept beside the rows: how they were made, and which failed."""
+        """Return the path of the metadata: how the rows were generated, and which failed."""
         return self.file.with_suffix(".json")
 
     @property
     def is_made(self) -> bool:
-        """Whether the rows are there, and none is missing for a reason that may have passed."""
+        """Return whether the rows exist and none is missing for a transient reason."""
         if not self.file.is_file() or not self.about.is_file():
             return False
         return not any(failed["retryable"] for failed in orjson.loads(self.about.read_bytes())["failed"])
@@ -77,7 +77,7 @@ class Recipe:
 
 
 def recipe(dataset: GeneratedDataset, registry: Registry, results: Results | None, make: Make | None) -> Recipe:
-    """What a generated dataset is made of; datasets that it draws on are made first, if `make` can."""
+    """Build the recipe of a generated dataset; datasets that it draws on are generated first, if `make` can."""
     sources = tuple(_sources(dataset, registry, results, make))
     connections = _connections(dataset)
     root = dataset.root
@@ -103,7 +103,7 @@ def recipe(dataset: GeneratedDataset, registry: Registry, results: Results | Non
 def materialized(
     dataset: LoadedDataset | GeneratedDataset, registry: Registry, results: Results | None, make: Make | None
 ) -> LoadedDataset | None:
-    """The dataset itself, or the rows of a generated one; None when they are not made and `make` is None."""
+    """Return the dataset, or the rows of a generated one; None if they do not exist and `make` is None."""
     if isinstance(dataset, LoadedDataset):
         return dataset
     dataset_recipe = recipe(dataset, registry, results, make)
@@ -157,7 +157,7 @@ def _find_source(
 
 
 def _connections(dataset: GeneratedDataset) -> dict[str | None, Connection]:
-    """The models that synthesizers ask; no call is made."""
+    """Connect the models that synthesizers call; no call is made."""
     keys = [s.settings.model_key for s in dataset.generator.synthesizers if s.kind.asks_model]
     if not keys:
         return {}
@@ -218,7 +218,7 @@ def _combinations(recipe: Recipe, seed: int | None) -> Iterator[tuple[str, Row]]
 
 
 def _places(lengths: Sequence[int], number: int) -> list[int]:
-    """Which rows the n-th combination is made of.
+    """Return the rows that form the n-th combination.
 
     >>> [_places([3, 2], n) for n in range(4)]
     [[0, 0], [1, 1], [2, 0], [0, 1]]
@@ -234,7 +234,7 @@ def _places(lengths: Sequence[int], number: int) -> list[int]:
 
 
 def collision_notes(recipe: Recipe) -> list[Problem]:
-    """A note for the columns that several of the combined datasets have: the last one's values are kept."""
+    """Note the columns that several combined datasets share: the last dataset's values are kept."""
     if not isinstance(recipe.dataset.generator.source, DatasetSampleCombinations):
         return []
     owners: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Datasets that only a run can make: several side by side, and the result of another specification."""
+"""Datasets that exist only within a run: several side by side, or the result of another specification."""
 
 from __future__ import annotations
 

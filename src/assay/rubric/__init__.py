@@ -346,7 +346,7 @@ __all__ = [
 ]
 
 debug = False
-"""Whether judges are to be watched at work; runs keep every request and reply anyway, so nothing reads it."""
+"""Kept for compatibility and read by nothing: runs store every request and reply anyway."""
 
 
 def __getattr__(name: str) -> Any:

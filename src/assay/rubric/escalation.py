@@ -1,4 +1,4 @@
-"""What an escalation would give at other thresholds: replayed from two runs, measured against human labels."""
+"""Replay an escalation at other thresholds from two runs, and measure it against human labels."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from assay.spec.arguments import arguments_checked
 Metric = str | Callable[[MetricsResult], float | None]
 """The name of a field of MetricsResult, or a function of one; higher is better."""
 ACCURACY = "criterion_accuracy"
-"""The share of labelled verdicts that are right; the metric of a calibration unless it names another."""
+"""The share of labelled verdicts that are right; the default metric of a calibration."""
 SWEEP = tuple(step / 50 for step in range(51))
 """The thresholds of a calibration that names none."""
 
 
 class EscalationPoint(BaseModel):
-    """One way to set an escalation, and what it gives.
+    """One setting of an escalation with its results.
 
     A pair is a criterion of an item. `dm_accuracy_kept` is the accuracy of the first judge on the pairs it kept.
     `dm_accuracy_escalated` and `fallback_accuracy_escalated` compare the first judge and the panel on the same pairs:
@@ -71,7 +71,7 @@ class EscalationPoint(BaseModel):
 
 
 class EscalationCurve(BaseModel):
-    """What an escalation gives at every threshold of a calibration, in the order of the thresholds."""
+    """The results of an escalation at every threshold of a calibration, ordered by threshold."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -137,7 +137,7 @@ def replay_escalation(
     normalize: bool = True,
     llm_calls: LLMCalls = "per_criterion",
 ) -> EvalResult:
-    """What an escalation would have given, from a run of the first judge and a run of the panel over the same items.
+    """Replay an escalation from a run of the first judge and a run of the panel over the same items.
 
     Nobody is asked. `escalation` is a threshold or a point of a calibration. Votes are counted by the rules of the
     panel's run; `cannot_assess_config` replaces its rule for abstentions. The cost is estimated: that of the first
@@ -166,7 +166,7 @@ def replay_escalation(
 
 @arguments_checked({})
 def escalation_stats(result: EvalResult, dataset: RubricDataset, *, metric: Metric = ACCURACY) -> EscalationPoint:
-    """What an escalation gave, from its run or its replay: how much was escalated, and who was right how often."""
+    """Summarise an escalation, run or replayed: the share escalated, and the accuracy of each part."""
     _require_labels(dataset)
     pairs = list(_pairs(result, dataset))
     unescalated = [pair for pair in pairs if not pair.report.escalated]
@@ -200,7 +200,7 @@ def calibrate_escalation(
     normalize: bool = True,
     llm_calls: LLMCalls = "per_criterion",
 ) -> EscalationCurve:
-    """What an escalation would give at each of some thresholds, measured against the labels of people.
+    """Measure an escalation at each of several thresholds against human labels.
 
     `dm_result` is a run of the first judge alone, `llm_result` one of the panel alone. With `per_criterion`, named
     criteria with at least `min_pairs_per_criterion` labels get thresholds of their own: one criterion after the other
@@ -272,7 +272,7 @@ def _own_thresholds(
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """How a replay counts and estimates."""
+    """The rules by which a replay counts and estimates."""
 
     cannot_assess: CannotAssessConfig | None
     normalize: bool
@@ -296,7 +296,7 @@ class _Rules:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """An item with what the first judge and the panel said of it; None where a run has no report."""
+    """An item with the reports of the first judge and the panel; None where a run has none."""
 
     result: ItemResult
     panel: ItemResult
@@ -351,7 +351,7 @@ class _Cascade:
         return _Item(result, panel, Rubric([report.criterion for report in first_reports]), votes, panel_votes, sure)
 
     def escalated(self, threshold: float, per_criterion: Mapping[str, float]) -> frozenset[tuple[int, int]]:
-        """The items and criteria, by number, that go to the panel."""
+        """Return the items and criteria, by index, that go to the panel."""
         return frozenset(
             (place, number)
             for place, item in enumerate(self._items)
@@ -414,7 +414,7 @@ class _Cascade:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A criterion of an item with its label, the first judge's verdict and the final one; None where there is none."""
+    """A criterion of an item with its label, the first judge's verdict and the final one; None where missing."""
 
     report: EnsembleCriterionReport
     label: str | None

@@ -18,7 +18,7 @@ from assay.spec.arguments import arguments_checked, keywords_named
 
 @keywords_named
 class ImprovementRunner:
-    """Improves a rubric, version by version; everything that can be wrong is found when it is made."""
+    """Improves a rubric version by version; all settings are validated on construction."""
 
     def __init__(
         self, rubric: Rubric, task_prompt: str | None = None, *, config: ImprovementConfig | None = None
@@ -63,7 +63,7 @@ async def improve_rubric(
     max_total_cost: float | None = None,
     strategy: Strategy | None = None,
 ) -> ImprovementResult:
-    """Improve a rubric: a model revises it, judges grade every version, and only what is no worse is kept.
+    """Improve a rubric: a model revises it, judges grade every version, and only versions that are no worse are kept.
 
     What is named here wins over the `config`; without a config, `eval_llm` and `revision_llm` are needed.
     """

@@ -1,4 +1,4 @@
-"""How good a rubric is: graded by a rubric for rubrics, and shown."""
+"""The quality of a rubric, graded by a rubric for rubrics, and its display."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def evaluate_rubric_standalone(
     display: Display | None = None,
     output_html_path: Path | str | None = None,
 ) -> EnsembleEvaluationReport:
-    """Grade a rubric by itself: is it clear, decidable, free of overlap and of antipatterns?
+    """Grade a rubric by itself: is it clear, decidable, and free of overlap and antipatterns?
 
     `display` prints the verdicts ("stdout"), or writes them to `output_html_path` ("html").
     """
@@ -49,7 +49,9 @@ async def evaluate_rubric_in_context(
     display: Display | None = None,
     output_html_path: Path | str | None = None,
 ) -> EnsembleEvaluationReport:
-    """Grade a rubric for a task: by itself, and does it check all that the task asks for, and nothing else?
+    """Grade a rubric for a task:
+
+    by itself, and by whether it checks everything that the task asks for and nothing else.
 
     `display` prints the verdicts ("stdout"), or writes them to `output_html_path` ("html").
     """
@@ -60,7 +62,7 @@ async def evaluate_rubric_in_context(
 
 
 def _check_display(display: str | None, path: Path | str | None) -> None:
-    """Refuse a display that is not there before anybody is asked."""
+    """Reject an unknown display before anyone is asked."""
     if display not in (None, "stdout", "html"):
         raise SpecError(f'display is "stdout", "html" or None, not "{display}"')
     if display == "html" and path is None:

@@ -1,4 +1,4 @@
-"""Agreement with people and the distribution of scores under the name of AutoRubric's module."""
+"""Agreement with human labels and the distribution of scores, under AutoRubric's module name."""
 
 from assay.grading.distribution import (
     earth_movers_distance,

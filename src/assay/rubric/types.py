@@ -29,7 +29,7 @@ CANONICAL_NA_OPTION = CriterionOption(label=ABSTAIN_LABEL, value=0.0, na=True)
 
 
 class RubricCriterionJudgment(BaseModel):
-    """What a judge wrote about one criterion of several: a verdict, or the number of an option."""
+    """One judge's reply on one of several criteria: a verdict, or the number of an option."""
 
     criterion_id: str = Field(description="which criterion is judged, such as c0")
     criterion_status: CriterionVerdict | None = Field(default=None, description="for a criterion without options")
@@ -38,7 +38,7 @@ class RubricCriterionJudgment(BaseModel):
 
 
 class RubricJudgment(BaseModel):
-    """What a judge wrote about all criteria of a submission."""
+    """One judge's reply on all criteria of a submission."""
 
     judgments: list[RubricCriterionJudgment]
     reasoning: str | None = None

@@ -1,4 +1,4 @@
-"""Conversations as the parent holds them: many at once in a few workers, each question answered here."""
+"""The parent's side of conversations: many at once in a few workers, with every question answered here."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Answer = Callable[[list[Any]], Awaitable[Any]]
 
 
 class _WorkerGone(Exception):
-    """The worker was lost while it held this conversation; `blamed` when another one is known to have done it."""
+    """The worker was lost during this conversation; `blamed` if another conversation caused it."""
 
     def __init__(self, detail: str, *, blamed: bool) -> None:
         super().__init__(detail)
@@ -42,7 +42,7 @@ class _Held:
 
 
 class ConversationHost:
-    """A worker that holds conversations, on the event loop of the run."""
+    """A worker that runs conversations, on the event loop of the run."""
 
     def __init__(self, worker: Channel, most_s: float) -> None:
         self._worker = worker
@@ -58,11 +58,11 @@ class ConversationHost:
 
     @property
     def load(self) -> int:
-        """How many conversations are held here."""
+        """Return the number of running conversations."""
         return len(self._held)
 
     async def converse(self, row: Any, answer: Answer) -> Result:
-        """One conversation to its end; whatever answering raises ends it, and is raised here."""
+        """Run one conversation to its end; an exception from answering ends it and is raised."""
         number, held = self._next, _Held(answer)
         self._next += 1
         self._held[number] = held
@@ -82,7 +82,7 @@ class ConversationHost:
                 self.end()
 
     def end(self) -> None:
-        """End the worker, and with it whatever is held here."""
+        """End the worker and all its conversations."""
         self.lost = True
         self._ticking.cancel()
         if not self._loop.is_closed():
@@ -179,7 +179,7 @@ class ConversationHost:
 
 
 class IsolatedConversations:
-    """Conversations that each have a process of their own."""
+    """Conversations that each have their own process."""
 
     def __init__(self, start: Callable[[], Coroutine[Any, Any, Channel | CallFailed]], *, most_s: float) -> None:
         self._start = start
@@ -221,7 +221,7 @@ class ConversationHosts:
         self._starting = asyncio.Lock()
 
     async def converse(self, row: Any, answer: Answer) -> Result:
-        """One conversation to its end, begun again where another one took its worker down."""
+        """Run one conversation to its end, restarting it if another one crashed its worker."""
         lost = 0
         while True:
             host = await self._free()
@@ -235,7 +235,7 @@ class ConversationHosts:
                     return CallFailed(f"{gone}\n  (its process was lost {lost} times)")
 
     async def _free(self) -> ConversationHost | CallFailed:
-        """The worker with the fewest conversations; another is started while all have some and there is room."""
+        """Return the least busy worker; start another if all are busy and there is room."""
         self._forget()
         least = min(self._hosts, key=lambda host: host.load, default=None)
         if least is not None and (least.load == 0 or len(self._hosts) >= self._width or self._starting.locked()):

@@ -23,7 +23,7 @@ from assay.sandbox.shims import ModelResponse, RawSample, SolverOutput, SolverTr
 from assay.sandbox.snippet import LoadedSnippet, Printed, encode, encoded, told
 
 STEP = struct.Struct("<iI")
-"""What the board shows: the conversation whose code is running (0 for none), and a count of steps."""
+"""The content of the status board: the conversation whose code is running (0 for none), and a step counter."""
 
 MOST_THREADS = 32
 """Calls of a function that is no coroutine, at the same time in one process."""
@@ -44,7 +44,10 @@ _CURRENT: ContextVar[Conversation | None] = ContextVar("conversation", default=N
 
 
 class Model:
-    """What the user's function asks: each question goes to the parent, where limits, prices and the cache are."""
+    """The model interface of the user's function:
+
+    each question goes to the parent, which has limits, prices and the cache.
+    """
 
     def __init__(self, conversation: Conversation, outgoing: int) -> None:
         self._conversation = conversation
@@ -202,7 +205,7 @@ class _Talks:
         return _outcome(returned, trace, talk)
 
     async def _inferred(self, row: Any) -> Any:
-        """Let the function answer; one that is no coroutine waits in a thread of its own."""
+        """Call the user's function; one that is not a coroutine waits in its own thread."""
         body, environment, sample = row
         row = [body, environment, None if sample is None else RawSample(sample)]
         if self._snippet.is_async:
@@ -213,7 +216,7 @@ class _Talks:
 
 
 def _outcome(returned: Any, trace: SolverTrace, talk: Conversation) -> dict[str, Any]:
-    """What a solver made: the answer if it names one, and the conversation it kept, or else its last question."""
+    """Return a solver's result: its answer, else the last reply of the conversation it kept."""
     output = None
     if isinstance(returned, SolverTrace):
         trace = returned

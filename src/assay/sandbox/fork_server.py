@@ -89,7 +89,7 @@ def _seed_after_loading() -> bytes:
 
 
 def reseed(seed: bytes, row: bytes) -> None:
-    """Start the generators of a child from the seed and its row: forks would otherwise all draw the same numbers."""
+    """Seed a child's random generators from the seed and its row: all forks would otherwise draw the same numbers."""
     drawn = int.from_bytes(hashlib.blake2b(row, key=seed, digest_size=8).digest(), "little")
     for name, value in (("random", drawn), ("numpy.random", drawn & 0xFFFFFFFF)):
         module: Any = sys.modules.get(name)

@@ -1,4 +1,4 @@
-"""A call in a process of its own, as the parent sees it: forked from a server, ended after the call."""
+"""The parent's side of a call in its own process, forked from a server and ended after the call."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Server:
         self._ended: list[int] = []
 
     def fork(self) -> Forked:
-        """A pristine child with a channel of its own; WorkerLost when the server has gone."""
+        """Fork a pristine child with its own channel; raise WorkerLost if the server has ended."""
         ours, theirs = socket.socketpair()
         with theirs:
             try:
@@ -49,7 +49,7 @@ class Server:
         return Forked(self, pid, ours)
 
     def wait(self, pid: int) -> int | None:
-        """The exit code of a child that has ended, or ends now; None when the server does not say."""
+        """Return a child's exit code, waiting briefly; None if the server does not report it."""
         try:
             with self._lock:
                 answer = self._asked({"reap": [pid]})
@@ -96,7 +96,7 @@ class Forked(Channel):
         self._running = True
 
     def how_it_ended(self) -> str:
-        """Why nothing more will come, in words."""
+        """Explain why the child will send nothing more."""
         if not self._running or not self._exited():
             self.end()
             return "the code closed the pipe of its process"
@@ -107,7 +107,7 @@ class Forked(Channel):
         return ending(code, self._server.worker.limits)
 
     def _exited(self) -> bool:
-        """Whether the process has ended by itself, or does so within a moment."""
+        """Return whether the process has ended, or does so within a moment."""
         try:
             watched = os.pidfd_open(self._pid)
         except (AttributeError, OSError):

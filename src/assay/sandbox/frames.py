@@ -31,7 +31,7 @@ def framed(content: bytes) -> bytes:
 
 
 def length_in(head: bytes | bytearray, most: int = MOST_BYTES) -> int:
-    """How many bytes follow a head; a FrameError when that is more than `most`."""
+    """Return the length of the body that follows a head; raise FrameError if it exceeds `most`."""
     size = int(_HEAD.unpack_from(head)[0])
     if size > most:
         raise FrameError(f"a message of {size:,} bytes is longer than {most:,}")

@@ -62,7 +62,7 @@ class ConfinementError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeLimits:
-    """What code may use: memory of its process, seconds of CPU in the life of a process, seconds a call."""
+    """The resources that code may use: memory of its process, CPU seconds of a process, seconds per call."""
 
     memory_bytes: int = 2 << 30
     cpu_s: int = 600
@@ -71,7 +71,7 @@ class CodeLimits:
 
 
 def unsupported() -> str | None:
-    """Why this machine cannot confine code, None when it can."""
+    """Explain why this machine cannot confine code; None if it can."""
     if not sys.platform.startswith("linux"):
         return f"{platform.system()} has no Landlock; Linux 5.13 or newer has"
     machine = platform.machine()
@@ -124,7 +124,7 @@ def child_filter() -> bytes:
 
 
 def bound(limits: CodeLimits, *, file_bytes: int | None = None) -> None:
-    """The limits that any process can set itself; they hold for trusted code as well."""
+    """Set the limits that any process can set for itself; they apply to trusted code too."""
     # not every system has it, and this file is loaded to say so
     import resource
 
@@ -143,7 +143,7 @@ def bound(limits: CodeLimits, *, file_bytes: int | None = None) -> None:
 
 
 def readable(*, network: bool) -> list[str]:
-    """What code may read: the interpreter, installed packages, system libraries."""
+    """Return what code may read: the interpreter, installed packages, system libraries."""
     paths = sysconfig.get_paths()
     packages = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     libraries = [os.path.join(prefix, "lib") for prefix in (sys.base_prefix, sys.base_exec_prefix)]  # noqa: PTH118

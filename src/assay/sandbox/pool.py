@@ -31,14 +31,14 @@ PATIENCE_S = 0.2
 MOST_LOST = 25
 """After so many workers lost in a row, with no call that ended well, the rest is not tried any more."""
 CONVERSATIONS = 1_000
-"""A process that holds conversations may use this many times the CPU of one that does not."""
+"""The CPU limit of a process with conversations, as a multiple of that of other processes."""
 OVER = "not run: the run is over"
 WHOLE_RUN = 10
 """A call over all samples of a run may take this many times as long as one over one sample."""
 
 
 class Sandbox:
-    """Where a run's user code is run; a value that the run owns and closes.
+    """The sandbox for a run's user code; the run owns and closes it.
 
     >>> program = Program(source="def double(x): return 2 * x", function="double", shape="plain")
     >>> with Sandbox() as sandbox:
@@ -120,7 +120,7 @@ class Sandbox:
         return results
 
     async def converse(self, program: Program, row: Any, answer: Answer) -> Result:
-        """A conversation that the program leads: `answer` is asked for the reply to each list of items."""
+        """Run a conversation led by the program: `answer` is asked for the reply to each list of items."""
         if program not in self._conversations:
             alone = program.isolation == "process"
 
@@ -152,7 +152,7 @@ class Sandbox:
         return results
 
     def _alone(self, program: Program, row: bytes, *, most_s: float) -> Result:
-        """The result of a row in a process of its own."""
+        """Run one row in its own process."""
         child = self._forked(program)
         if isinstance(child, CallFailed):
             return child
@@ -229,7 +229,7 @@ class Sandbox:
         return CallFailed(worker.broken)
 
     def _is_over(self) -> bool:
-        """Whether the sandbox was closed while a worker was being started."""
+        """Return whether the sandbox was closed while a worker was starting."""
         with self._lock:
             return self._closed
 
@@ -256,7 +256,7 @@ class Sandbox:
 
 
 class _Batch:
-    """Rows that go over the pipe together, their results, and the places of those that have none yet."""
+    """Rows sent over the pipe together, their results, and the positions without a result yet."""
 
     def __init__(self, rows: Sequence[bytes]) -> None:
         self.rows = rows
@@ -265,13 +265,13 @@ class _Batch:
         self._safe = 0
 
     def next_rows(self) -> list[int]:
-        """What to run next: rows that ended well once, if their results were lost with a worker, else all."""
+        """Return the rows to run next: rows that succeeded before if their results were lost, else all."""
         order = list(self.pending)
         order, self._safe = order[: self._safe or None], 0
         return order
 
     def take(self, some: Sequence[Result]) -> None:
-        """The next results, in order; an IndexError when there are more than rows."""
+        """Take the next results, in order; raise IndexError if there are more than rows."""
         for result in some:
             self.results[self.pending.popleft()] = result
 

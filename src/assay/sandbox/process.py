@@ -60,7 +60,7 @@ class WorkerLost(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
-    """What a message means: the end of the exchange, progress that buys time, or something to reply to."""
+    """The meaning of a message: the end of the exchange, progress that extends the time limit, or a question."""
 
     last: bool = False
     progress: bool = False
@@ -68,7 +68,7 @@ class _Answer:
 
 
 class Channel:
-    """Two descriptors to a process with a snippet in it, on which calls are made and watched."""
+    """Two descriptors to a process with a loaded snippet, on which calls are made and watched."""
 
     def __init__(self, to: int, origin: int, board: Any) -> None:
         self.to, self.origin, self.board = to, origin, board
@@ -131,7 +131,7 @@ class Channel:
                 raise FrameError(f"took longer than {most_s:g} s")
 
     def _ready(self, writing: bool) -> tuple[bool, bool]:
-        """Wait a moment until there is something to read or, where something is to be written, room for it."""
+        """Wait briefly until there is something to read or, when writing, room for it."""
         poller = select.poll()
         poller.register(self.origin, select.POLLIN)
         if writing:
@@ -143,7 +143,7 @@ class Channel:
         )
 
     def write(self, rest: memoryview) -> memoryview:
-        """Send as much as the pipe takes; gives what is left. A FrameError when nobody reads."""
+        """Send as much as the pipe accepts and return the rest; raise FrameError if the reader is gone."""
         try:
             return rest[os.write(self.to, rest[: 1 << 20]) :]
         except BlockingIOError:
@@ -152,7 +152,7 @@ class Channel:
             raise FrameError(self.how_it_ended()) from None
 
     def read(self) -> list[Any]:
-        """The messages that are complete by now. A FrameError when there will be no more."""
+        """Return the complete messages so far; raise FrameError if there will be no more."""
         try:
             data = os.read(self.origin, 1 << 20)
         except BlockingIOError:
@@ -172,7 +172,7 @@ class Channel:
         return messages
 
     def how_it_ended(self) -> str:
-        """Why nothing more will come, in words."""
+        """Explain why the process will send nothing more."""
         raise NotImplementedError
 
     def end(self) -> None:
@@ -181,7 +181,7 @@ class Channel:
 
 
 def ending(code: int, limits: CodeLimits) -> str:
-    """How a process ended, in words, from its exit code; negative for a signal."""
+    """Describe how a process ended, from its exit code; negative for a signal."""
     if code == -signal.SIGKILL:
         reason = f"it used {limits.cpu_s} s of CPU, or the machine ran out of memory"
         return f"the code's process was killed: {reason}"
@@ -191,7 +191,7 @@ def ending(code: int, limits: CodeLimits) -> str:
 
 
 class Worker(Channel):
-    """A process with one snippet in it; where every call has a process of its own, the server that forks them."""
+    """A process with one loaded snippet; with a process per call, the server that forks them."""
 
     def __init__(self, program: Program, limits: CodeLimits, *, trusted: bool) -> None:
         if os.name != "posix":
@@ -233,7 +233,7 @@ class Worker(Channel):
         }
 
     def start(self) -> None:
-        """Load the snippet; `broken` says how that failed. A RunError where the machine cannot confine it."""
+        """Load the snippet; `broken` holds the error if that failed. Raise RunError if it cannot be confined."""
         try:
             refused = self._exchange(orjson.dumps(self._boot), _any_answer, most_s=START_S)["refused"]
         except WorkerLost as lost:
@@ -248,7 +248,7 @@ class Worker(Channel):
             self.broken = f"{lost}\n  (while the snippet was loaded)"
 
     def how_it_ended(self) -> str:
-        """Why nothing more will come, in words."""
+        """Explain why the worker will send nothing more."""
         try:
             return ending(self.process.wait(timeout=2), self.limits)
         except subprocess.TimeoutExpired:
@@ -280,7 +280,7 @@ def _loaded(content: bytes) -> Any:
 
 
 def result_of(entry: Any) -> Result:
-    """How a call ended, as the worker tells it."""
+    """Convert the worker's message on how a call ended."""
     done, value, *printed = entry
     output = _storable(printed[0]) if printed else ""
     if done is True:

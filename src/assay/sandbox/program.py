@@ -1,4 +1,4 @@
-"""A snippet as the parent knows it, and what a call of it may come to."""
+"""The parent's description of a snippet, and the outcomes of its calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Shape = Literal["sample", "samples", "scores", "plain", "conversation", "inferen
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """The source of a snippet, the function in it that is called, and how its arguments are made.
+    """The source of a snippet, the function to call, and how its arguments are built.
 
     `file` and `line` say where the source stands, so that errors point there. `isolation` says whether calls share a
     process.
@@ -59,7 +59,7 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class CallFailed:
-    """A call that did not, in words a person can act on."""
+    """A failed call, described so that the user can act on it."""
 
     detail: str
 

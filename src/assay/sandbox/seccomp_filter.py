@@ -63,14 +63,14 @@ def _bits(place: int, mask: int, if_set: Instruction, otherwise: Instruction) ->
 
 
 def _opening(place: int, *, may_write: bool) -> list[Instruction]:
-    """Where Landlock is too old to know about truncation, nothing is opened for writing at all."""
+    """Forbid opening files for writing where Landlock is too old to control truncation."""
     if may_write:
         return [_ALLOW]
     return _bits(place, _WRITE_FLAGS, _refuse(errno.EACCES), _ALLOW)
 
 
 def _bodies(*, pid: int, network: bool, may_write: bool) -> dict[str, list[Instruction]]:
-    """What is done about each guarded call."""
+    """Build the rules for each guarded call."""
     denied = [_refuse(errno.EPERM)]
     return {
         "clone": _bits(0, _CLONE_THREAD, _ALLOW, denied[0]),
@@ -102,7 +102,7 @@ def _bodies(*, pid: int, network: bool, may_write: bool) -> dict[str, list[Instr
 
 
 def _forking_bodies() -> dict[str, list[Instruction]]:
-    """What a fork server may do beyond its children: fork, wait, and confine a child as any worker is confined."""
+    """Build the additional permissions of a fork server: fork, wait, and confine a child."""
     forked: list[Instruction] = [_argument(0)]
     for flags in _FORKS:
         forked += [(_EQUAL, 0, 1, flags), _ALLOW]
@@ -163,7 +163,7 @@ def filter_program(machine: str, *, pid: int, network: bool, may_write: bool, fo
 
 
 def child_program(machine: str) -> bytes:
-    """The filter that the child of a fork server adds to the server's, which still holds: what only the server may do.
+    """Build the additional filter of a fork server's child, which removes what only the server may do.
 
     Short, because the kernel compiles it anew for every child.
     """

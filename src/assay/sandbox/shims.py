@@ -1,4 +1,4 @@
-"""What snippets are given and may give back, importable inside a worker under the names that existing snippets use.
+"""The classes that snippets receive and return, importable in a worker under the names that existing snippets use.
 
 Only the standard library is used here: the worker loads this file.
 """
@@ -48,7 +48,7 @@ class Record(dict[str, Any]):
 
 
 class RawSample(Record):
-    """A row of the dataset; `sample_id` is there even when no column has that name."""
+    """A row of the dataset; `sample_id` exists even if no column has that name."""
 
     __slots__ = ("_id",)
 
@@ -90,7 +90,7 @@ class MessageContent(list[Any]):
 
 
 class MessageRole(StrEnum):
-    """Who says a message."""
+    """The author of a message."""
 
     SYSTEM = "system"
     DEVELOPER = "developer"
@@ -99,7 +99,7 @@ class MessageRole(StrEnum):
 
 
 class MessageStatus(StrEnum):
-    """How far a message has come."""
+    """The completion status of a message."""
 
     IN_PROGRESS = "in_progress"
     COMPLETED = "completed"
@@ -142,19 +142,19 @@ class Message(TraceItem):
 
 
 class UserMessage(Message):
-    """What a user says."""
+    """A user's message."""
 
     role_of = "user"
 
 
 class AssistantMessage(Message):
-    """What a model says."""
+    """A model's message."""
 
     role_of = "assistant"
 
 
 class SystemMessage(Message):
-    """What the model is told before anything is said."""
+    """A system message."""
 
     role_of = "system"
 
@@ -174,7 +174,7 @@ class FunctionCall(TraceItem):
 
 
 class FunctionCallOutput(TraceItem):
-    """What a function gave."""
+    """The output of a function call."""
 
     def __init__(self, call_id: str | None = None, output: Any = None, **more: Any) -> None:
         super().__init__({"type": "function_call_output", "call_id": call_id, "output": output, **more})
@@ -232,15 +232,15 @@ class SolverTrace:
         self.items += [item(entry) for entry in entries]
 
     def append_system_message(self, content: Any) -> None:
-        """Add what the model is told."""
+        """Add a system message."""
         self.items.append(SystemMessage(content))
 
     def append_user_message(self, content: Any) -> None:
-        """Add what the user says."""
+        """Add a user message."""
         self.items.append(UserMessage(content))
 
     def add_model_response(self, response: Any) -> None:
-        """Add what the model said."""
+        """Add a model's reply."""
         self.extend(response.items)
 
     def __getattr__(self, name: str) -> Any:
@@ -262,7 +262,7 @@ Trace = SolverTrace
 
 
 class ModelResponse:
-    """What a model answered: its text, the items that join the conversation, and the answer as it came."""
+    """A model's response: its text, the items that join the conversation, and the raw answer."""
 
     def __init__(self, text: str | None = None, items: Iterable[Any] = (), raw_output: Any = None) -> None:
         self.text = text
@@ -285,7 +285,7 @@ class ModelUsage(Record):
 
 
 class ModelOutput(Record):
-    """What a model gives; prints as its text."""
+    """A model's output; prints as its text."""
 
     def __str__(self) -> str:
         for choice in self.get("choices") or ():
@@ -322,15 +322,15 @@ class ChatCompletionChoice(Record):
 
 
 class ChatCompletionInput(Record):
-    """What a chat model is asked: `messages` and parameters."""
+    """The input of a chat model: `messages` and parameters."""
 
 
 class SystemTaskOutput(Record):
-    """What a system task found out: `metrics`, each with `value` and perhaps `reason`."""
+    """The result of a system task: `metrics`, each with `value` and optionally `reason`."""
 
 
 class SolverOutput:
-    """What the solver made of a sample: the answer and the conversation that led to it."""
+    """A solver's output for a sample: the answer and the conversation that led to it."""
 
     __slots__ = ("_given", "_trace", "output")
 
@@ -341,7 +341,7 @@ class SolverOutput:
 
     @property
     def has_trace(self) -> bool:
-        """Whether a conversation was given with the output."""
+        """Return whether the output includes a conversation."""
         return self._given is not None
 
     @property
@@ -374,7 +374,7 @@ class SolverOutput:
 
 
 class SingleSolverOutput(SolverOutput):
-    """What a solver made of a sample, written as the messages and the output."""
+    """A solver's output for a sample, given as messages and output."""
 
     __slots__ = ()
 
@@ -466,11 +466,11 @@ PUBLIC: Mapping[str, Any] = {
     "FunctionCallItem": FunctionCall,
     "FunctionCallOutputItem": FunctionCallOutput,
 }
-"""What snippets may import, by name."""
+"""The names that snippets may import."""
 
 
 def _absent(module: str, name: str) -> Any:
-    """Say which names there are: `from module import name` shows this to whoever wrote the snippet."""
+    """List the existing names in the ImportError that `from module import name` shows to the snippet's author."""
     if name.startswith("__"):
         raise AttributeError(name)
     suggestions = get_close_matches(name, PUBLIC, n=1)

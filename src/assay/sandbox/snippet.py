@@ -1,4 +1,4 @@
-"""A snippet inside its worker: compiled once, called for each row, its prints kept and its errors cut to its lines.
+"""A snippet in its worker: compiled once, called per row, with captured prints and errors cut to its own lines.
 
 Only the standard library is used here: the worker loads this file.
 """
@@ -29,11 +29,11 @@ _CLOSED = "in isolation: process, a call cannot use what was opened while the sn
 
 
 class PrintedTooMuch(BaseException):
-    """Ends a call that prints without end; no `except Exception` holds it back."""
+    """Ends a call that prints without limit; `except Exception` does not catch it."""
 
 
 class Printed(io.TextIOBase):
-    """Where prints go: the first part is kept, and there is an end to it."""
+    """Captured prints: the first part is kept, and the total is limited."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -54,7 +54,7 @@ class Printed(io.TextIOBase):
         return True
 
     def take(self) -> str:
-        """What was printed since the last time."""
+        """Return what was printed since the last call."""
         text = "".join(self._parts)
         if self.length > self._kept:
             text += f"... ({self.length - self._kept:,} more characters)"
@@ -93,11 +93,11 @@ SHAPES: Mapping[str, Callable[[Any], tuple[Any, ...]]] = {
     "conversation": _score_arguments,
     "inference": tuple,
 }
-"""How the arguments of a call are made of what came over the pipe."""
+"""The functions that build a call's arguments from the received data."""
 
 
 def plain(value: Any) -> Any:
-    """What a snippet gave as plain data; a TypeError names what is none."""
+    """Convert a snippet's value to plain data; raise TypeError for anything else."""
     if isinstance(value, SampleScore):
         return {"scores": value.values, "metadata": value.metadata}
     if isinstance(value, SolverOutput):
@@ -121,7 +121,7 @@ encode = json.JSONEncoder(default=plain, check_circular=True).encode
 
 
 def encoded(value: Any, printed: Printed) -> str:
-    """What a call gave as JSON, unless it printed or gave too much."""
+    """Encode a call's result as JSON, unless it printed or returned too much."""
     text = encode(value)
     if printed.length > MOST_PRINT:
         raise PrintedTooMuch(f"printed more than {MOST_PRINT:,} characters")
@@ -131,13 +131,13 @@ def encoded(value: Any, printed: Printed) -> str:
 
 
 def told(printed: Printed, *, result: str | None = None, error: str = "") -> str:
-    """How a call ended, as JSON."""
+    """Encode how a call ended, as JSON."""
     head = f"false,{json.dumps(error)}" if result is None else f"true,{result}"
     return f"[{head},{json.dumps(printed.take())}]" if printed.length else f"[{head}]"
 
 
 class LoadedSnippet:
-    """The user's code, loaded; `run` gives the JSON of what one call returned or of how it failed."""
+    """The user's code, loaded; `run` returns one call's result or error as JSON."""
 
     def __init__(self, program: Mapping[str, Any], printed: Printed, *, confined: bool) -> None:
         self._file = str(program["file"])
@@ -157,7 +157,7 @@ class LoadedSnippet:
         raise RuntimeError("the snippet is not loaded")
 
     def load(self) -> str | None:
-        """Run the snippet's own lines; says how that failed, None when it did not."""
+        """Execute the snippet's module code; return the error, or None."""
         # moved down to its line in the file, so that tracebacks name lines that the user can find
         source = "\n" * (self._first - 1) + "\n".join(self._lines) + "\n"
         # dataclasses and others look a class's module up by its name
@@ -172,12 +172,12 @@ class LoadedSnippet:
         return None
 
     def call(self, *arguments: Any) -> Any:
-        """What the function returns; arguments that it does not take are left out."""
+        """Call the function; arguments that it does not take are left out."""
         return self._function(*(arguments if self._takes is None else arguments[: self._takes]))
 
     @property
     def is_async(self) -> bool:
-        """Whether the function is a coroutine."""
+        """Return whether the function is a coroutine."""
         return inspect.iscoroutinefunction(self._function)
 
     def run(self, row: Any) -> str:
@@ -201,7 +201,7 @@ class LoadedSnippet:
         return self._runner.run(wait())
 
     def described(self, error: BaseException) -> str:
-        """An error in words, with the user's own lines that led to it and no others."""
+        """Describe an error with the user's own lines that led to it."""
         try:
             text = str(error)
         except BaseException:
@@ -234,7 +234,7 @@ class LoadedSnippet:
 
 
 def _positional(function: Callable[..., Any]) -> int | None:
-    """How many arguments the function takes by position; None for any number."""
+    """Return the number of positional arguments of the function; None if unlimited."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):

@@ -6,10 +6,11 @@ Only the standard library is used here: the worker loads this file.
 from __future__ import annotations
 
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-"""For each machine its column in the tables, and the number by which the kernel names it."""
+"""The column in the tables and the kernel's architecture number for each machine."""
 
 NEWEST = 450
-"""Calls above this number are newer than these tables: the C library takes "no such call" for an answer."""
+"""The highest call number in these tables; newer calls are answered with "no such call", which the C library accepts.
+"""
 
 Numbers = dict[str, tuple[int | None, int | None]]
 
@@ -54,26 +55,26 @@ GUARDED: Numbers = {
     "tgkill": (234, 131), "prlimit64": (302, 261), "ioctl": (16, 29), "fcntl": (72, 25), "prctl": (157, 167),
     "open": (2, None), "openat": (257, 56), "socket": (41, 198), "socketpair": (53, 199),
 }
-"""Allowed for some arguments only, or answered in a way of their own; see `guard.py`."""
+"""Calls allowed only for some arguments, or answered specially; see `guard.py`."""
 
 FORKING: Numbers = {"wait4": (61, 260), "seccomp": (317, 277)}
-"""What a fork server needs beside the guarded calls: to wait for its children, and to confine them further."""
+"""Calls that a fork server needs in addition: to wait for its children and to confine them further."""
 
 NETWORK: Numbers = {
     "connect": (42, 203), "recvmmsg": (299, 243), "sendmmsg": (307, 269),
 }
-"""What an outgoing connection takes beside `socket`."""
+"""Calls that an outgoing connection needs in addition to `socket`."""
 
 SETTING_UP: Numbers = {
     "seccomp": (317, 277), "landlock_create_ruleset": (444, 444), "landlock_add_rule": (445, 445),
     "landlock_restrict_self": (446, 446), "capset": (126, 91),
 }
-"""What confining itself takes; denied afterwards."""
+"""Calls needed to confine the process; denied afterwards."""
 # fmt: on
 
 
 def number_of(name: str, machine: str) -> int | None:
-    """The number of a call on a machine, None where it does not exist.
+    """Return the number of a call on a machine; None if it does not exist there.
 
     >>> number_of("openat", "x86_64"), number_of("fork", "aarch64")
     (257, None)

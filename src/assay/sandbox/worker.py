@@ -77,7 +77,7 @@ def main(shared: int) -> None:
 def _one_call(
     snippet: LoadedSnippet, converse: Callable[[LoadedSnippet, Any, int, int], None] | None, channel: int, seed: bytes
 ) -> None:
-    """Answer one call, or lead one conversation, in a process of its own."""
+    """Answer one call, or run one conversation, in a separate process."""
     from assay.sandbox.fork_server import reseed
 
     # a child has no neighbours: there is nobody to be told apart from on a shared page
@@ -93,7 +93,7 @@ def _one_call(
 
 
 def _private_pipe() -> tuple[int, int]:
-    """Our ends of the pipe, out of the way of code that reads its input or writes to its output."""
+    """Move our ends of the pipe away from the standard streams that the code may use."""
     incoming, outgoing = os.dup(0), os.dup(1)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
@@ -130,7 +130,7 @@ def serve(snippet: LoadedSnippet, rows: list[Any], board: Any, incoming: int, ou
 
 
 def _results(incoming: int, outgoing: int, parts: list[str], *, done: bool) -> None:
-    """Send results under a token that the parent hands out only now, after the code that made them has returned."""
+    """Send results under a token that the parent reveals only after the code has returned."""
     write_message(outgoing, b'{"ready":true}')
     token = read_message(incoming)["token"]
     head = f'{{"token":"{token}","done":{"true" if done else "false"},"cpu":{time.process_time():.3f},"results":['

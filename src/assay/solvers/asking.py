@@ -1,4 +1,4 @@
-"""What all solvers that ask a model share: messages to render, replies to read."""
+"""The common parts of solvers that call a model: rendering messages and reading replies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Role = Literal["system", "developer", "user", "assistant"]
 
 
 class AskingSolverSpec(SolverSpec):
-    """What every solver that asks a model accepts."""
+    """The settings that every solver that calls a model accepts."""
 
     sampling: SamplingSpec = SamplingSpec()
 
@@ -34,7 +34,7 @@ def message(role: str, text: str) -> Item:
 
 
 def rendered(template: Template, variables: Mapping[str, Any]) -> str | Failure:
-    """The text that a template gives with these variables, or why it gives none."""
+    """Render a template with these variables; return the text, or the failure."""
     try:
         return render_text(template, variables)
     except TemplateFailure as error:

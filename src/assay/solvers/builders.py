@@ -1,4 +1,4 @@
-"""What a conversation is made of, as files say it: fixed messages, replies, loops, recorded beginnings."""
+"""The message builders of conversations: fixed messages, generated replies, loops, recorded traces."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ExtraMessage(InputMessage):
 
 
 class GenerateMessage(Settings):
-    """A message written by another model, such as one that plays the user; only its text is kept."""
+    """A message written by another model, such as a simulated user; only its text is kept."""
 
     type: Literal["generate_message"]
     model_key: Annotated[Located, AfterValidator(not_empty)]
@@ -77,7 +77,7 @@ class Loop(Settings):
 
     @property
     def can_end_early(self) -> bool:
-        """Whether any message of its own ends it; what stands in an inner loop ends only that one."""
+        """Return whether one of its own messages can end it; messages in an inner loop end only that loop."""
         return any(
             isinstance(builder, Spoken) and builder.terminate_if is not None for builder in self.message_builders
         )

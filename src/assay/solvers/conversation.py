@@ -19,14 +19,14 @@ _REFUSED_ENDS = ("content_filter", "refusal")
 
 
 class UnreadableError(Exception):
-    """A recorded reply that is no answer; it becomes the failure of its sample."""
+    """A recorded reply that is not a valid answer; it becomes the failure of its sample."""
 
     def __init__(self, kind: FailureKind, detail: str) -> None:
         self.kind: FailureKind = kind
         super().__init__(detail)
 
     def as_failure(self) -> Failure:
-        """What is kept of it."""
+        """Convert the error to a failure."""
         return Failure(stage="solve", kind=self.kind, detail=str(self))
 
 
@@ -90,7 +90,7 @@ def recorded(value: object) -> Trace | str:
 
 
 def as_conversation(value: object) -> Trace:
-    """The items of a conversation to go on from; text alone does not say who said it."""
+    """Return the items of a conversation to continue; text alone does not identify its author."""
     if as_text(value) is not None:
         raise UnreadableError("parse", "expected a conversation, such as a list of messages, got text")
     return as_trace(value)
@@ -106,7 +106,7 @@ def column_of(column: str, sample: Mapping[str, Any]) -> Any:
 
 
 def answer_trace(answer: str) -> Trace:
-    """The conversation that an answer alone stands for."""
+    """Build the conversation that consists of an answer alone."""
     return Trace(({"type": "message", "role": "assistant", "content": answer},))
 
 
@@ -150,7 +150,7 @@ def _is_text(entry: Mapping[str, Any], name: str) -> bool:
 
 
 def _items(entry: Mapping[str, Any]) -> Iterator[Item]:
-    """The items of one entry; a chat message with tool calls gives several."""
+    """Convert one entry to items; a chat message with tool calls becomes several."""
     if entry.get("type", "message") != "message":
         yield entry
     elif entry.get("role") in ("tool", "function"):

@@ -1,4 +1,4 @@
-"""`grouped_single_turn_solver`: several questions about one sample, answered on their own."""
+"""`grouped_single_turn_solver`: several questions about one sample, answered separately."""
 
 from __future__ import annotations
 

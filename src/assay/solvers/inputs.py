@@ -1,4 +1,4 @@
-"""What a single question is made of: chat messages, or any JSON that a template renders."""
+"""The input of a single question: chat messages, or any JSON that a template renders."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _messages(prompt: Sequence[InputMessage], rows: Rows) -> tuple[Item, ...] | 
 
 
 def rendered_json(template: Template, rows: Rows) -> Any:
-    """The plain JSON value that a template gives, by itself or as text; a Failure when it is neither."""
+    """Return the plain JSON value of a template's result, direct or as text; otherwise a Failure."""
     column = values(template, rows, stage=STAGE)
     if column.failures:
         return column.failures[0]
@@ -69,7 +69,7 @@ def rendered_json(template: Template, rows: Rows) -> Any:
 
 
 def request_from(value: Any, sampling: Sampling) -> Request | Failure:
-    """A question from any JSON: text, messages, a request that holds some, or a body of its own kind.
+    """Build a request from JSON: text, messages, a request with messages, or a body of its own format.
 
     >>> request_from("Why?", Sampling()).messages
     ({'type': 'message', 'role': 'user', 'content': 'Why?'},)

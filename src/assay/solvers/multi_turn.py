@@ -35,12 +35,12 @@ class MultiTurnSolver(AskingSolverSpec):
 
     @property
     def asks_evaluated_model(self) -> bool:
-        """Whether any builder is of the type generate; without one the conversation needs no model of its own."""
+        """Return whether any builder has the type generate; otherwise the conversation needs no evaluated model."""
         return any(isinstance(builder, Generate) for builder in all_of(self.message_builders))
 
 
 async def multi_turn(settings: MultiTurnSolver, rows: Rows, ask: Ask) -> Solution | Failure:
-    """Hold the conversation; the answer is what the model said last, or without a model its last message."""
+    """Run the conversation; the answer is the model's last reply, or without a model the last message."""
     talk = _Talk(settings, rows, ask)
     try:
         await talk.hold()
@@ -65,7 +65,7 @@ class _StoppedError(Exception):
 
 
 class _Talk:
-    """One conversation as it grows; `answers` holds the model's replies, each with the length it was said at."""
+    """A conversation in progress; `answers` holds the model's replies, each with the conversation's length then."""
 
     def __init__(self, settings: MultiTurnSolver, rows: Rows, ask: Ask) -> None:
         self._builders = settings.message_builders
@@ -83,7 +83,7 @@ class _Talk:
             self._forget_since(self._newest)
 
     async def _follow(self, builders: Sequence[MessageBuilder], loop_index: int | None) -> TerminateIf | None:
-        """Make the messages one by one; the rule that ended them early, None when all were made."""
+        """Build the messages one by one; return the rule that ended them early, or None."""
         for builder in builders:
             if isinstance(builder, Loop):
                 await self._repeat(builder)
@@ -129,7 +129,7 @@ class _Talk:
         return text
 
     async def _other(self, builder: GenerateMessage, loop_index: int | None) -> str:
-        """What another model has to say. Its system messages come first, whatever the conversation begins with."""
+        """Return another model's message. Its system messages come first."""
         extra = [
             message(template.role, self._text(template.content, loop_index))
             for template in builder.extra_input_messages

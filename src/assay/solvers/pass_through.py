@@ -21,7 +21,7 @@ class PassThroughSolver(SolverSpec):
 
 
 def pass_through(settings: PassThroughSolver, rows: Rows) -> tuple[Rows, dict[int, Failure]]:
-    """The rows with their recorded answers, and by their places those that have none.
+    """Return the rows with their recorded answers, and the failures of rows without one, by position.
 
     >>> rows = Rows(positions=[0], ids=["0"], samples=[{"reply": "B"}])
     >>> settings = PassThroughSolver(type="pass_through_solver", trace_column="reply")

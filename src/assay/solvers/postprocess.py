@@ -18,7 +18,7 @@ from assay.types import MAX_FANOUT, Failure, Fanned, Rows
 
 
 def postprocess(settings: Postprocessor, rows: Rows, *, sandbox: Sandbox) -> list[Sequence[Fanned] | Failure]:
-    """The rows that become of each answered row, in order; one for which the function fails has a failure instead."""
+    """Return the rows produced from each answered row, in order; a row on which the function fails is a failure."""
     n = len(rows)
     answers: Sequence[Any] = [None] * n if rows.answers is None else rows.answers
     traces: Sequence[Any] = [None] * n if rows.traces is None else [trace.items for trace in rows.traces]

@@ -11,7 +11,7 @@ from assay.types import Ask, Failure, Rows, Solution, Trace
 
 
 class SingleTurnSolver(AskingSolverSpec):
-    """One question to the model for each sample, made of messages or of a template."""
+    """One question to the model per sample, built from messages or from a template."""
 
     type: Literal["single_turn_solver"]
     input_builder: InputBuilder

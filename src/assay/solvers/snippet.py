@@ -1,4 +1,4 @@
-"""`python`: a coroutine of the user's leads the conversation, in the sandbox; its questions are asked here."""
+"""`python`: a user's coroutine runs the conversation in the sandbox; its model calls are made by the parent."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def snippet(settings: PythonSolver, rows: Rows, ask: Ask, *, sandbox: Sand
 
 
 class _Asking:
-    """Asks the model what the code wants to know."""
+    """Calls the model on behalf of the code."""
 
     def __init__(self, ask: Ask, sampling: Sampling) -> None:
         self._ask = ask
@@ -69,7 +69,7 @@ def _plain(reply: Reply) -> dict[str, Any]:
 
 
 def _solution(outcome: Mapping[str, Any]) -> Solution:
-    """The answer that the code names, else that of the conversation it kept."""
+    """Return the answer that the code names, else that of its conversation."""
     trace = as_trace(outcome["trace"]) if outcome["trace"] else Trace(())
     output = outcome["output"]
     return Solution(answer=answer_of(trace) if output is None else str(output), trace=trace)

@@ -1,4 +1,4 @@
-"""Settings that are one of several kinds, told apart by `type`, with errors that point at that field."""
+"""Settings of several kinds, distinguished by `type`, with errors that point at that field."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ def not_empty(text: Text) -> Text:
 
 
 def misplaced(loc: tuple[int | str, ...], message: str) -> ValidationError:
-    """The error of a value that is right in itself but not here; `loc` is the way to it from the field."""
+    """Build the error for a value that is valid but not allowed here; `loc` is its path from the field."""
     wrong = InitErrorDetails(type=PydanticCustomError("misplaced", "{words}", {"words": message}), loc=loc, input=None)
     return ValidationError.from_exception_data("place", [wrong])

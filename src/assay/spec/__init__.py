@@ -1,4 +1,4 @@
-"""Text in, typed spec out: files become values that know their place, and all that is wrong comes at once."""
+"""Parse files into typed specs that keep their locations; all problems are reported at once."""
 
 from __future__ import annotations
 

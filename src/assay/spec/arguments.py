@@ -17,7 +17,7 @@ Parameters = ParamSpec("Parameters")
 Returned = TypeVar("Returned")
 Checked = TypeVar("Checked")
 Expectation = tuple[str, Callable[[Any], bool]]
-"""What a value should be, in words, and whether it is."""
+"""An expectation of a value: its description, and its check."""
 
 
 def _is_number(value: Any) -> bool:
@@ -63,7 +63,7 @@ BOUNDS: Expectation = (
 def arguments_checked(
     expected: Mapping[str, Expectation], *, options: Collection[str] = ()
 ) -> Callable[[Callable[Parameters, Returned]], Callable[Parameters, Returned]]:
-    """Check the arguments of a function by their names; None stands for the default wherever that is None.
+    """Check the arguments of a function by name; None means the default wherever that is None.
 
     `options` are the keywords that a function takes beside those of its signature. A wrong name or value is an
     ArgumentError that names the parameter, what was expected and the nearest name.

@@ -1,4 +1,4 @@
-"""What loading gives: every part validated and bound to its kind."""
+"""The result of loading: every part validated and bound to its kind."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LoadedMetric:
 
     @property
     def per_sample(self) -> PerSample | None:
-        """How one sample enters the metric; None when the metric is no mean over samples."""
+        """Return how one sample enters the metric; None if the metric is not a mean over samples."""
         return None if self.kind.per_sample is None else self.kind.per_sample(self.settings)
 
 
@@ -58,7 +58,7 @@ class LoadedSolver:
 
     @property
     def needs_model(self) -> bool:
-        """Whether the model that is evaluated is asked at all."""
+        """Return whether the evaluated model is called at all."""
         return self.kind.asks_model and self.settings.asks_evaluated_model
 
 
@@ -105,5 +105,5 @@ class LoadedTask:
 
     @property
     def fan_out(self) -> int:
-        """How many rows one sample may become: 1 without a postprocessor."""
+        """Return the maximum number of rows per sample: 1 without a postprocessor."""
         return 1 if self.solver is None or self.solver.settings.postprocessor is None else MAX_FANOUT

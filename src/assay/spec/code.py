@@ -1,4 +1,4 @@
-"""Python in a file: text that knows its place and the function that it must hold; looked at, never run."""
+"""Python code in a file: its text with location, and the function that it must define; inspected, never run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.spec.walk import instances
 
 
 class Code(Located):
-    """A snippet; each kind names its function and the numbers of arguments that it is called with."""
+    """A snippet; each kind names its function and the accepted numbers of arguments."""
 
     function: ClassVar[str] = ""
     parameters: ClassVar[tuple[str, ...]] = ()
@@ -23,7 +23,7 @@ class Code(Located):
     network: ClassVar[bool] = False
 
     def problems(self) -> Iterator[Problem]:
-        """What can be seen to be wrong without running it."""
+        """Return the problems that are visible without running the code."""
         if has_placeholder(self):
             return
         try:
@@ -37,7 +37,7 @@ class Code(Located):
         yield from self._wrong_function(tree)
 
     def takes(self, n: int) -> bool:
-        """Whether the function has a place for an n-th argument; True where that cannot be seen."""
+        """Return whether the function accepts an n-th argument; True if that cannot be determined."""
         try:
             function = _functions(ast.parse(str(self))).get(self.function)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -88,7 +88,7 @@ def _positional(function: Function) -> int:
 
 
 def _other_names(tree: ast.Module) -> set[str]:
-    """Names that are bound in another way than by `def`: assigned, imported, or within an `if`."""
+    """Return names bound other than by `def`: assigned, imported, or inside an `if`."""
     bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):

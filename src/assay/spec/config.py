@@ -40,7 +40,7 @@ def resolve_config(
     steps: Steps = ("config_spec",),
     owner: str = "the task",
 ) -> Config:
-    """The value of every parameter: what was given, else its default; what is wrong goes to the checker."""
+    """Resolve the value of every parameter: the given one, else its default; problems go to the checker."""
     parameters = _parameters(spec, checker, steps)
     values: dict[str, Any] = {}
     open_: set[str] = set()

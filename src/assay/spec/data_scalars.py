@@ -17,7 +17,7 @@ _INT64 = range(-(2**63), 2**64)
 
 
 def is_text_in_data(tag: str, text: str) -> bool:
-    """Whether a plain value of a sample is text, whatever YAML 1.1 makes of it.
+    """Return whether a plain value of a sample is text, regardless of YAML 1.1's interpretation.
 
     >>> [is_text_in_data(TAG + "bool", written) for written in ("no", "false")]
     [True, False]

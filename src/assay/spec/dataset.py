@@ -1,4 +1,4 @@
-"""The dataset of a task: written into it, or a file of the project found by its key."""
+"""The dataset of a task: inline, or a file of the project found by its key."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _generated(
     checker: Checker,
     reading: Reading,
 ) -> GeneratedDataset | None:
-    """The dataset of a generator, found by its key."""
+    """Return the dataset of a generator, found by its key."""
     steps: Steps = ("generator_specification", "dataset_generator_key")
     try:
         generator_file = find_document(
@@ -132,7 +132,7 @@ def _generated(
 
 
 def _placed(error: SpecError, document: Document, steps: Steps) -> list[Problem]:
-    """Problems at their own places, else at the one that led to them."""
+    """Locate problems at their own positions, else at the reference that led to them."""
     return [
         problem if problem.place else document.problem(problem.message, steps, problem.suggestion)
         for problem in error.problems
@@ -162,7 +162,7 @@ def load_source(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskData:
-    """Where the samples of a task come from: one dataset, several by name, or another specification's result."""
+    """The source of a task's samples: one dataset, several by name, or another specification's result."""
 
     dataset: AnyDataset | None = None
     datasets: tuple[tuple[str, AnyDataset], ...] = ()
@@ -170,7 +170,7 @@ class TaskData:
 
     @property
     def notes(self) -> tuple[Problem, ...]:
-        """What is to be said of the files that were read."""
+        """Return notes on the files that were read."""
         read: list[AnyDataset] = [dataset for _, dataset in self.datasets]
         read += [] if self.dataset is None else [self.dataset]
         return tuple(note for dataset in read for note in dataset.notes)
@@ -247,7 +247,7 @@ def _by_key(
 
 
 def _named_dataset(key: str, steps: Steps, registry: Registry, checker: Checker, reading: Reading) -> AnyDataset | None:
-    """The dataset with a key, or None and the problem noted at the place that names it."""
+    """Return the dataset with a key; otherwise report the problem at the location that names it, and return None."""
     if has_placeholder(key):
         return None
     try:

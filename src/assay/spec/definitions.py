@@ -1,4 +1,4 @@
-"""What a run file defines beside the files of the project: found first when a key is looked up."""
+"""The definitions inside a run file, which take precedence over the files of the project."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ PROVIDER = "$provider"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definitions:
-    """Documents by kind and key, and providers' models by the keys that a run file gives them."""
+    """Documents by kind and key, and providers' models by the keys that a run file assigns to them."""
 
     documents: Mapping[tuple[FileKind, str], Document] = field(default_factory=dict)
     providers: Mapping[str, str] = field(default_factory=dict)
 
     def find(self, kind: FileKind, key: str) -> Document | None:
-        """The document defined here under this key, if any."""
+        """Return the document defined here under this key, or None."""
         return self.documents.get((kind, key))
 
     def keys(self, kind: FileKind) -> list[str]:
-        """The keys of all that is defined here of one kind."""
+        """Return the keys of all definitions of one kind."""
         return [key for of, key in self.documents if of == kind]
 
 
@@ -40,7 +40,7 @@ NOTHING = Definitions()
 
 
 def part_of(document: Document, steps: Steps) -> Document:
-    """A value inside a document as a document of its own; places stay those of the file."""
+    """Return a value inside a document as its own document; locations stay those of the file."""
     data = document.data
     for step in steps:
         data = data[step]
@@ -57,7 +57,7 @@ def part_of(document: Document, steps: Steps) -> Document:
 
 
 def entries(document: Document) -> Iterator[tuple[FileKind, Steps, Mapping[str, Any]]]:
-    """Everything that a run file defines: its kind, its place, its data."""
+    """Return every definition in a run file: its kind, its location, its data."""
     data = document.data if isinstance(document.data, dict) else {}
     for section, kind in SECTIONS.items():
         listed = data.get(section)
@@ -77,7 +77,7 @@ def inside(document: Document, kind: FileKind, key: str) -> Iterator[Document]:
 
 
 def with_secrets(model: Document, run: Mapping[str, Any]) -> Document:
-    """A model with the secrets of its run file; its own come first."""
+    """Add the secrets of the run file to a model; the model's own take precedence."""
     shared = run.get("secrets")
     if not isinstance(shared, dict) or kind_of(model.data) not in ("model", "dataset generator"):
         return model

@@ -36,7 +36,7 @@ def modernized(document: Document) -> Document:
 
 
 class _Move:
-    """Changes a copy of the data and keeps the places in step."""
+    """Modifies a copy of the data and keeps the locations in step."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -54,20 +54,20 @@ class _Move:
             del mapping[name]
 
     def ignore(self, mapping: Any, steps: Steps, name: str, reason: str) -> None:
-        """Forget a field that another tool uses, and say so."""
+        """Remove a field that only another tool uses, with a note."""
         if isinstance(mapping, dict) and name in mapping:
             self.notes.append(self.document.problem(f'"{name}" is not used: {reason}', (*steps, name), key=True))
             del mapping[name]
 
     def rename(self, mapping: Any, steps: Steps, old: str, new: str) -> None:
-        """Give a field its new name, unless both are there."""
+        """Rename a field, unless both names are present."""
         if isinstance(mapping, dict) and old in mapping and new not in mapping:
             self.note(f'"{old}" is now "{new}"', (*steps, old))
             mapping[new] = mapping.pop(old)
             self.shift((*steps, old), (*steps, new))
 
     def shift(self, old: Steps, new: Steps) -> None:
-        """Let the places of a value follow it."""
+        """Move the locations along with a value."""
         moved = {(*new, *at[len(old) :]): spot for at, spot in self.positions.items() if at[: len(old)] == old}
         self.positions.update(moved)
 

@@ -1,4 +1,4 @@
-"""A file as values and places: what the rest of spec/ works on."""
+"""A parsed file: values with their locations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Steps = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where a value stands, where its key stands, and how a plain value was written."""
+    """The location of a value and of its key, and the original text of a plain value."""
 
     value: Place
     key: Place | None = None
@@ -24,7 +24,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A YAML file with everything it includes, and the place of every value.
+    """A YAML file with everything it includes, and the location of every value.
 
     `data` holds the values as written: `$VAR` and `<< config.x >>` are still in it.
     """
@@ -53,7 +53,7 @@ class Document:
         return problem_in(self.sources, message, place, suggestion)
 
     def folder(self, steps: Steps) -> Path:
-        """The folder of the file in which the value was written: paths in it start there."""
+        """Return the folder of the file that contains the value, which its relative paths start from."""
         source = self.sources.get(self.spot(steps).value.file)
         return (source.path if source is not None else self.path).parent
 

@@ -27,7 +27,7 @@ def variable_of(text: str) -> str | None:
 
 
 def looks_secret(name: str) -> bool:
-    """Whether the name of a variable says that its value is a secret.
+    """Return whether a variable's name suggests a secret.
 
     >>> looks_secret("OPENAI_API_KEY"), looks_secret("TONE")
     (True, False)
@@ -36,7 +36,7 @@ def looks_secret(name: str) -> bool:
 
 
 class Environment(dict[str, str]):
-    """Variables and the `.env` that was read for them; a `keyless` one asks nobody, so that secrets may be unset."""
+    """Environment variables and the `.env` file; with `keyless`, secrets may be unset."""
 
     def __init__(self, variables: Mapping[str, str], env_file: Path, *, keyless: bool = False) -> None:
         super().__init__(variables)
@@ -56,7 +56,7 @@ def environment_of(root: Path) -> Environment:
 
 
 def unset_variable(name: str, environment: Mapping[str, str], file: Path) -> str:
-    """A sentence about a variable that `file` names and nobody set, with the `.env` that was looked at.
+    """Describe an unset variable that `file` names, with the `.env` that was read.
 
     >>> unset_variable("KEY", {}, Path("model.yaml"))
     'the environment variable KEY is not set'

@@ -14,19 +14,19 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class NumTrials(Settings):
-    """How often every sample is answered."""
+    """The number of answers per sample."""
 
     num_trials: Count
 
 
 class NumRuns(Settings):
-    """How often a specification is run, the first time included."""
+    """The number of runs of a specification, including the first."""
 
     num_runs: int = Field(ge=2)
 
 
 class RepeatedInput(Settings):
-    """What is to be repeated: a specification of an evaluation, or all of them."""
+    """The specification to repeat, or all specifications of an evaluation."""
 
     evaluation_key: Key
     task_specification_key: Key | None = None
@@ -75,7 +75,7 @@ class Evaluation(Settings):
 
 
 class Demand(Settings):
-    """What must hold of a value: that it lies on the right side of a number, or that it is there."""
+    """A condition on a value: a bound, or its existence."""
 
     type: Literal["threshold", "exists"]
     metric: str
@@ -94,7 +94,7 @@ class Demand(Settings):
 
 
 class Scope(Settings):
-    """Which results a rule looks at; what is not named is not narrowed."""
+    """The results that a rule applies to; unnamed parts are not restricted."""
 
     evaluation_keys: list[Key] | None = None
     task_specification_keys: list[Key] | None = None
@@ -103,7 +103,7 @@ class Scope(Settings):
 
 
 class PolicyRule(Settings):
-    """One thing that must hold of the numbers."""
+    """One rule about metrics."""
 
     key: Key
     display_name: str | None = None
@@ -113,7 +113,7 @@ class PolicyRule(Settings):
 
 
 class Policy(Settings):
-    """Rules that numbers must meet."""
+    """A set of rules that metrics must satisfy."""
 
     key: Key
     display_name: str | None = None
@@ -122,7 +122,7 @@ class Policy(Settings):
 
 
 class RunConfig(Settings):
-    """What holds for every specification of a run unless it says otherwise."""
+    """The defaults for every specification of a run."""
 
     num_samples: Count | None = None
     subsampling: Subsampling | None = None

@@ -1,4 +1,4 @@
-"""The pieces that settings are made of: strict frozen models."""
+"""The building blocks of settings: strict frozen models."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Postprocessor(Settings):
 
 
 class SolverSpec(Settings):
-    """What every solver accepts."""
+    """The settings that every solver accepts."""
 
     kind_sort: ClassVar[str] = "solver"
     type: str
@@ -53,12 +53,12 @@ class SolverSpec(Settings):
 
     @property
     def asks_evaluated_model(self) -> bool:
-        """Whether a solver that asks models asks the one that is evaluated."""
+        """Return whether an asking solver calls the evaluated model."""
         return True
 
 
 class ScorerSpec(Settings):
-    """What every scorer accepts; `metrics` is checked entry by entry elsewhere (None = the default)."""
+    """The settings that every scorer accepts; `metrics` is checked entry by entry elsewhere (None: the default)."""
 
     kind_sort: ClassVar[str] = "scorer"
     type: str
@@ -76,11 +76,11 @@ class ScorerSpec(Settings):
         return {}
 
     def score_fields(self) -> tuple[str, ...] | None:
-        """The score fields that follow from these settings; None where the kind declares them, or nobody knows them."""
+        """Return the score fields that follow from these settings; None if the kind declares them or if unknown."""
         return None
 
     def content(self) -> Mapping[str, Any] | None:
-        """What decides the scores and may stand in a file of its own, as a run keeps it; None when nothing does."""
+        """Return the external content that determines the scores, as stored with a run; None without any."""
         return None
 
     def content_digest(self) -> str | None:
@@ -88,11 +88,11 @@ class ScorerSpec(Settings):
         return None
 
     def plan_notes(self) -> tuple[str, ...]:
-        """What a reader of a plan should know about the calls of this scorer."""
+        """Return notes for plans about this scorer's calls."""
         return ()
 
     def wants_seed(self) -> bool:
-        """Does the scorer draw something by a seed that its file leaves open?"""
+        """Return whether the scorer draws at random with a seed that its file leaves open."""
         return False
 
     def with_seed(self, seed: int) -> Self:
@@ -101,7 +101,7 @@ class ScorerSpec(Settings):
 
 
 class MetricSpec(Settings):
-    """What every metric accepts."""
+    """The settings that every metric accepts."""
 
     kind_sort: ClassVar[str] = "metric"
     type: str
@@ -112,11 +112,11 @@ class MetricSpec(Settings):
 
 
 class SourceSpec(Settings):
-    """What every dataset source accepts; `filters` is checked by datasets/filters.py."""
+    """The settings that every dataset source accepts; `filters` is checked by datasets/filters.py."""
 
     kind_sort: ClassVar[str] = "dataset source"
     is_offered: ClassVar[bool] = True
-    """Whether errors name it among the sources to choose from."""
+    """Return whether error messages list it among the available sources."""
     type: str
     filters: list[Any] | None = None
     id_column: ColumnName | None = None

@@ -20,7 +20,7 @@ Seed = int | None
 
 
 class EmptyRows(Settings):
-    """Rows without columns (one unless told otherwise), for synthesizers that need none."""
+    """Rows without columns (one by default), for synthesizers that need no input."""
 
     type: Literal["empty"]
     num_samples: int = Field(default=1, ge=1)
@@ -62,7 +62,7 @@ RowSource = Annotated[
 
 
 class GeneratorDefinition(Settings):
-    """What a generator does; its synthesizers are checked one by one elsewhere."""
+    """The definition of a generator; its synthesizers are checked one by one elsewhere."""
 
     type: str | None = None
     dataset: RowSource

@@ -1,4 +1,4 @@
-"""Tasks that a program builds: bound like those from files, described by what they hold."""
+"""Tasks built by programs: bound like tasks from files, identified by their content."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ class Inclusion:
         self._included = 0
 
     def text(self, reference: str, place: Place) -> Located:
-        """The text of a file, stripped at both ends, with the place of its first line."""
+        """Return the stripped text of a file, with the location of its first line."""
         source = self._read(reference, place)
         text = source.text.strip()
         self._included += len(text)
@@ -35,7 +35,7 @@ class Inclusion:
 
     @contextmanager
     def opened(self, reference: str, place: Place) -> Iterator[Source]:
-        """A file whose own includes start from its own folder while it is open."""
+        """Open a file so that its own includes are relative to its folder."""
         source = self._read(reference, place)
         if any(source.path.resolve() == parent.path.resolve() for parent in self._open):
             way = " -> ".join([*(parent.file for parent in self._open), source.file])

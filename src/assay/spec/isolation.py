@@ -1,4 +1,4 @@
-"""Whether calls of a snippet may share a process: decided by looking at the code, never by running it."""
+"""Decide whether calls of a snippet may share a process, by inspecting the code, never by running it."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ HARMLESS_MODULES = frozenset(
         "uuid", "warnings", "zlib", "zoneinfo",
     }
 )  # fmt: skip
-"""Modules that run no text which they are given, and through which a snippet does not reach its worker."""
+"""Modules that cannot run text passed to them or reach the worker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """A place in a snippet that may run the text of a sample or reach the worker; lines are counted from 1."""
+    """A part of a snippet that may run a sample's text or reach the worker; lines are counted from 1."""
 
     line: int
     what: str
@@ -83,7 +83,7 @@ def isolation_of(code: str, setting: Isolation | None) -> Isolation:
 
 
 def isolation_note(code: Code, setting: Isolation | None) -> str:
-    """Which isolation a snippet has, and why, for a person to read."""
+    """Describe a snippet's isolation and the reason for it."""
     if setting is not None:
         return f"{code.function} runs with isolation: {setting}, as set"
     risk = first_risk(str(code))
@@ -97,7 +97,7 @@ def isolation_note(code: Code, setting: Isolation | None) -> str:
 
 @lru_cache(maxsize=256)
 def first_risk(code: str) -> Risk | None:
-    """The first place where a snippet may run the text of a sample or reach the worker; None where there is none."""
+    """Return the first part of a snippet that may run a sample's text or reach the worker, or None."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -144,7 +144,7 @@ def _of_attribute(node: ast.Attribute) -> Iterator[Risk]:
 
 
 def _has_computed_name(node: ast.Call) -> bool:
-    """Whether the call is getattr and the like with a name that the code does not state."""
+    """Return whether the call is getattr or similar with a computed name."""
     if not (isinstance(node.func, ast.Name) and node.func.id in ("getattr", "setattr", "delattr")):
         return False
     return len(node.args) < 2 or not isinstance(node.args[1], ast.Constant)

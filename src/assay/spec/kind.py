@@ -1,4 +1,4 @@
-"""Which kind a file is, told by its keys."""
+"""Determine the kind of a file by its keys."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PLATFORM_FILES: tuple[tuple[str, frozenset[str]], ...] = (
     ("a risk scorer", frozenset({"risk_scoring_methodology_key"})),
     ("a risk scoring methodology", frozenset({"function", "metric_key"})),
 )
-"""What the files of the AI GO! platform are, by fields that no file of ours has at its top."""
+"""The files of the AI GO! platform, by top-level fields that no assay file has."""
 NO_COUNTERPART = (
     "files of the AI GO! platform (apps, assessment plans, frameworks, methodologies, risk scorers) "
     "have no counterpart here"
@@ -77,7 +77,7 @@ def _by_keys(data: dict[str, Any]) -> FileKind | None:
 
 
 def platform_file(data: Any) -> str | None:
-    """What a file of the AI GO! platform is, None for any other file.
+    """Describe a file of the AI GO! platform; None for any other file.
 
     >>> platform_file({"key": "yearly", "evaluation_specifications": []})
     'an assessment plan'
@@ -102,7 +102,7 @@ def misspelled_key(data: Any) -> tuple[str, str] | None:
 
 
 def not_a_task(kind: FileKind | None) -> str:
-    """Why a file of this kind cannot be run or checked as a task."""
+    """Explain why a file of this kind cannot be run or checked as a task."""
     if kind == "platform":
         return NO_COUNTERPART
     if kind is None:

@@ -30,17 +30,17 @@ _FORMAT: dict[str, frozenset[str]] = {
 
 
 def unavailable(sort: str, name: str) -> bool:
-    """Whether the format has such a name."""
+    """Return whether the format defines such a name."""
     return name in _FORMAT.get(sort, ())
 
 
 def offered(shelf: KindTable[Any]) -> list[str]:
-    """The types that a file may choose from, without those that only say what to do instead."""
+    """Return the types that a file may choose from, without those that only explain an alternative."""
     return [name for name in sorted(shelf) if getattr(shelf[name].settings, "is_offered", True)]
 
 
 def no_such_type(shelf: KindTable[Any], name: str) -> tuple[str, str | None]:
-    """What to say of a type that is not on the shelf, and the name that was probably meant."""
+    """Describe an unknown type, with the nearest known name."""
     if unavailable(shelf.sort, name):
         return f'the {shelf.sort} "{name}" is not available in this version', None
     message = f'unknown {shelf.sort} type "{name}"; known: {listing(offered(shelf), most=40)}'

@@ -1,4 +1,4 @@
-"""From YAML text to values with places, `!include` and `$ref` followed, everything wrong collected."""
+"""Load YAML into values with locations; follow `!include` and `$ref`, and collect all problems."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from assay.spec.walk import strings
 
 _TAG = "tag:yaml.org,2002:"
 _SECRETS = frozenset({"api_key", "custom_headers", "environment", "secrets"})
-"""The fields of a model file that a plan, which asks nobody, can do without."""
+"""The fields of a model file that a plan does not need, because it makes no calls."""
 _SCALARS: SafeConstructor = SafeConstructor()
 _READERS = {
     _TAG + "null": _SCALARS.construct_yaml_null,
@@ -42,7 +42,7 @@ _TYPES = {
 }
 _LARGEST = 2**63
 _LONGEST_NUMBER = 200
-"""Characters of a number; reading `1:30:00...` as YAML does takes time that grows with the square of its length."""
+"""The character limit of a number; YAML's `1:30:00...` takes time quadratic in its length."""
 _MOST_REFERENCES = 2_000
 
 
@@ -53,7 +53,7 @@ def load_document(
     allow_outside: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Document:
-    """A YAML file as values with places; a SpecError with all that is wrong with it.
+    """Load a YAML file as values with locations; raise a SpecError with all its problems.
 
     `strict` makes an unset `$VAR` an error (as `run` wants) instead of a note (as `check` wants).
     """
@@ -69,7 +69,7 @@ def read_document(
     allow_outside: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> Document:
-    """A YAML file as values with places; its problems are in the document unless nothing can be read at all."""
+    """Load a YAML file as values with locations; problems are stored in the document unless nothing can be read."""
     root = project_folder(path)
     return document_of(read_source(path), root, strict=strict, allow_outside=allow_outside, environment=environment)
 
@@ -104,7 +104,7 @@ def document_of(
 
 
 class _Reader:
-    """Turns nodes into values; remembers where each stands and what was wrong."""
+    """Converts nodes to values, recording locations and problems."""
 
     def __init__(self, source: Source, jail: Path | None) -> None:
         self.source = source
@@ -221,7 +221,7 @@ class _Reader:
         return None
 
     def _merged(self, node: Node, depth: int) -> dict[str, tuple[Node, Node]]:
-        """What `<<: *anchor` brings in; what comes first wins."""
+        """Return the content of `<<: *anchor`; earlier entries take precedence."""
         if depth > MOST_DEPTH:
             raise SpecError(self._problem(f"nested more than {MOST_DEPTH} levels deep", node))
         inherited: dict[str, tuple[Node, Node]] = {}
@@ -286,7 +286,7 @@ class _Reader:
             return None
 
     def check_strings(self, data: Any, environment: Mapping[str, str], *, strict: bool) -> None:
-        """`((TODO))` and unset variables, wherever they stand."""
+        """Check for `((TODO))` and unset variables in all strings."""
         for steps, text in strings(data):
             if "((TODO))" in text:
                 self.problems.append(self._at("((TODO)) is not filled in yet", self.positions[steps].value))
@@ -307,7 +307,7 @@ class _Reader:
                 self._check_exposed(name, data, steps)
 
     def _check_exposed(self, name: str, data: Any, steps: Steps) -> None:
-        """A variable in what models are told and runs keep is noted; one that looks secret needs to be declared."""
+        """Note a variable whose value reaches models or the store; one that looks secret must be declared."""
         owner = _owner_of_prompts(data, steps)
         if owner is None:
             return
@@ -333,7 +333,7 @@ class _Reader:
 
 
 def _unknown_secrets(text: str, data: Any, steps: Steps, environment: Mapping[str, str]) -> list[str]:
-    """The names in `<< secrets.NAME >>` that neither a variable nor, where there is none to look at, a block has."""
+    """Return the names in `<< secrets.NAME >>` without a variable or an entry in a secrets block."""
     names = [name for kind, name in PLACEHOLDER.findall(text) if kind == "secrets" and name not in environment]
     if not names or kind_of(data) not in ("model", "dataset generator", "run"):
         return []
@@ -344,12 +344,14 @@ def _unknown_secrets(text: str, data: Any, steps: Steps, environment: Mapping[st
 
 
 def _is_inside_a_schema(target: Node) -> bool:
-    """Whether the value of a `$ref` is a place in the JSON Schema around it (`#/$defs/name`) and no file."""
+    """Return whether the value of a `$ref` points into the surrounding JSON Schema (`#/$defs/name`) rather than to a
+    file.
+    """
     return target.kind == "scalar" and target.text.startswith("#")
 
 
 def _steps_of(value: Any, steps: Steps) -> Iterator[Steps]:
-    """The ways to everything inside a mapping or a list."""
+    """Return the paths to everything inside a mapping or list."""
     inside: Iterable[tuple[str | int, Any]] = ()
     if isinstance(value, dict):
         inside = value.items()
@@ -361,7 +363,7 @@ def _steps_of(value: Any, steps: Steps) -> Iterator[Steps]:
 
 
 def _owner_of_prompts(data: Any, steps: Steps) -> Mapping[str, Any] | None:
-    """The task or generator whose prompts, templates or settings hold the value; None for a value of any other kind.
+    """Return the task or generator whose prompts, templates or settings contain the value, or None.
 
     Where rows come from is no prompt: addresses and paths of sources may be variables.
     """
@@ -378,7 +380,7 @@ def _names(declared: Any) -> list[str]:
 
 
 def _located(node: Node) -> Located:
-    """Text with its place; the text of a `|` block begins one line below its `|`."""
+    """Return text with its location; the text of a `|` block begins one line below its `|`."""
     if node.style != "|":
         return Located(node.text, node.place)
     return Located(node.text, Place(node.place.file, node.place.line + 1, 1), literal=True)

@@ -76,13 +76,13 @@ class Checker:
         return None
 
     def _placed(self, problem: Problem, steps: Steps) -> Problem:
-        """A problem that the settings raised themselves, at the part if it names no place of its own."""
+        """Locate a problem that the settings raised, at their start if it has no location of its own."""
         if problem.place is None:
             return self.document.problem(problem.message, steps, problem.suggestion)
         return problem_in(self.document.sources, problem.message, problem.place, problem.suggestion)
 
     def _with_texts(self, node: Any, steps: Steps, faults: list[Fault]) -> Any:
-        """The node with text where a text field was given a parameter of another type; None without change."""
+        """Convert parameters of other types to text where text is expected; None without a change."""
         texts = {
             fault.steps: self._texts[(*steps, *fault.steps)]
             for fault in faults
@@ -134,7 +134,7 @@ class Checker:
 
 
 def _fault(node: Any, error: Mapping[str, Any]) -> Fault:
-    """The error at the way that the data really has: tags of unions are dropped from `loc`."""
+    """Return the error at its path in the data, without the tags of unions in `loc`."""
     steps: list[str | int] = []
     value = node
     for part in error["loc"]:
@@ -149,7 +149,7 @@ def _fault(node: Any, error: Mapping[str, Any]) -> Fault:
 
 
 def _innermost(steps: Steps, otherwise: str) -> str:
-    """The field that holds a value, however many lists lie between."""
+    """Return the innermost named field that contains a value, across nested lists."""
     return next((step for step in reversed(steps) if isinstance(step, str)), otherwise)
 
 
@@ -160,7 +160,7 @@ def _has(value: Any, part: Any) -> bool:
 
 
 def _grouped(faults: list[Fault]) -> dict[Steps, list[Fault]]:
-    """Faults by place; where one branch of a union came deeper, only the deepest speak."""
+    """Group errors by location; of a union's branches, only the deepest errors are reported."""
     groups: dict[Steps, list[Fault]] = {}
     for fault in faults:
         groups.setdefault(fault.steps, []).append(fault)
@@ -172,7 +172,7 @@ def _grouped(faults: list[Fault]) -> dict[Steps, list[Fault]]:
 
 
 def _is_open(value: Any) -> bool:
-    """Whether a placeholder without a value is (in) the value: its cause is reported elsewhere."""
+    """Return whether the value contains a placeholder without a value, whose cause is reported elsewhere."""
     return any(has_placeholder(text) for _, text in strings(value))
 
 
@@ -187,7 +187,7 @@ def _replaced(node: Any, texts: Mapping[Steps, str], at: Steps = ()) -> Any:
 
 
 def _field_names(model: type[BaseModel], loc: tuple[Any, ...]) -> list[str]:
-    """The fields known where an unknown one stands."""
+    """Return the known field names at an unknown one."""
     models = {model}
     for part in loc[:-1]:
         inside = {

@@ -1,4 +1,4 @@
-"""Text that knows where it stands."""
+"""Text that knows its location."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assay.errors import Place
 
 
 class Located(str):
-    """Text from a file that remembers its place, so that a failure at run time can name it.
+    """Text from a file with its location, so that a runtime failure can point to it.
 
     `literal` says that its lines are lines of the file (a `|` block, an included file).
     """
@@ -27,7 +27,7 @@ class Located(str):
         return located
 
     def at(self, line: int) -> Place | None:
-        """The place of a line of this text, counted from 1."""
+        """Return the location of a line of this text, counted from 1."""
         if self.place is None or not self.literal:
             return self.place
         return Place(self.place.file, self.place.line + line - 1, self.place.column)

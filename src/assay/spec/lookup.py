@@ -1,4 +1,4 @@
-"""Files of the project found by their keys."""
+"""Find files of the project by key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Read = Callable[[Path], Document]
 
 
 def find_document(kind: FileKind, key: str, root: Path, read: Read, definitions: Definitions = NOTHING) -> Document:
-    """The one document of this kind with this key; a SpecError with the nearest key when there is none.
+    """Return the document of this kind with this key; raise a SpecError with the nearest key if there is none.
 
     What the run file defines comes first, then the files of the project and what other run files define.
     """

@@ -1,4 +1,4 @@
-"""What is wrong with a value, in words."""
+"""Descriptions of invalid values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COMPARED = {
 
 
 def described(value: Any) -> str:
-    """A value as a person would call it: text ("abc"), a number (3), a list."""
+    """Describe a value for a person: text ("abc"), a number (3), a list."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -48,7 +48,7 @@ def described(value: Any) -> str:
 
 
 def expected_of(error: Mapping[str, Any]) -> str | None:
-    """What a validation error would have liked to see, None when it says more than that."""
+    """Describe what a validation error expected; None if its message says more."""
     kind = error["type"]
     if kind in _EXPECTED:
         return _EXPECTED[kind]
@@ -93,7 +93,7 @@ def _things(error: Mapping[str, Any]) -> str:
 
 
 def quoted(value: Any, text: str | None) -> str | None:
-    """The cure for a value that YAML turned into something else where text is wanted."""
+    """Return the fix for a value that YAML converted where text is expected."""
     if text is None or isinstance(value, str | list | dict) or not text.strip():
         return None
     return f'quote it: "{text}"'

@@ -1,4 +1,4 @@
-"""Model and adapter files: settings, and how they are found by their keys."""
+"""Model and adapter files: their settings, and their lookup by key."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class AdapterReference(Settings):
 
 
 class ValidationContext(Settings):
-    """Whom to trust: a certificate authority (PEM in base64), or anybody."""
+    """The trusted certificate authority (PEM in base64), or none to accept any certificate."""
 
     trusted_ca: str | None = None
     trust_chain_verification: Literal["verify_trust_chain", "accept_untrusted"] = "verify_trust_chain"
@@ -107,7 +107,7 @@ class ValidationContext(Settings):
 
 
 class TlsSettings(Settings):
-    """How the server's certificate is checked, and which one is shown to it."""
+    """How the server's certificate is verified, and the client certificate."""
 
     validation_context: ValidationContext | None = None
     verify: bool = True
@@ -137,7 +137,7 @@ class ProviderConnection(Settings):
 
 
 class CustomInference(Settings):
-    """A model that is a function of the user's; `environment` is all that it is given of ours."""
+    """A model implemented by a user's function; `environment` is all that it receives."""
 
     connection_type: Literal["custom_inference"]
     run_inference_snippet: InferenceCode
@@ -171,7 +171,7 @@ class Snippet(Settings):
 
 
 class AdapterFile(Settings):
-    """How a request becomes the body of an endpoint of its own kind, and how its answer is read."""
+    """Templates that build the body of an endpoint's request and read its answer."""
 
     key: Key
     display_name: str
@@ -287,7 +287,7 @@ def _config(data: Mapping[str, Any], checker: Checker) -> ModelConfig | None:
 
 
 def is_address(url: str) -> bool:
-    """Whether something can be posted there.
+    """Return whether the text is a URL to post to.
 
     >>> is_address("https://host/v1"), is_address("host/v1"), is_address("http://[half")
     (True, False, False)
@@ -310,7 +310,7 @@ def _no_such_connection(name: Any) -> tuple[str, Steps, str | None]:
 
 
 def _with_secrets(node: dict[str, Any], secrets: Mapping[str, Any], checker: Checker) -> dict[str, Any]:
-    """The config with `<< secrets.NAME >>` replaced where secrets may stand.
+    """Replace `<< secrets.NAME >>` in the fields that may contain secrets.
 
     One that no `secrets` block has is the environment variable of that name.
     """
@@ -335,7 +335,7 @@ def _with_secrets(node: dict[str, Any], secrets: Mapping[str, Any], checker: Che
 
 
 def _plain(headers: Mapping[str, Any]) -> dict[str, str]:
-    """Headers that stand in the file as they are: neither a variable nor a secret."""
+    """Return the headers that are literal in the file, without variables and secrets."""
     return {
         name: value
         for name, value in headers.items()
@@ -357,7 +357,7 @@ def _variables(data: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def problem_at(model: LoadedModel, error: SpecError, steps: Steps) -> list[Problem]:
-    """Problems found while connecting, at their place in the model's file unless they have one of their own."""
+    """Locate problems found while connecting in the model's file, unless they have their own location."""
     return [
         problem if problem.place else model.document.problem(problem.message, steps, problem.suggestion)
         for problem in error.problems

@@ -1,4 +1,4 @@
-"""YAML text as a tree of nodes that know their place; syntax errors in plain words."""
+"""Parse YAML into nodes with locations; syntax errors are described in plain words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KINDS = {"scalar": yaml.ScalarNode, "list": yaml.SequenceNode, "map": yaml.Mapp
 
 @dataclass(slots=True)
 class Node:
-    """A value of a YAML file before it is one: its kind, its tag, where it begins, how much it holds.
+    """A YAML value before conversion: its kind, tag, location and size.
 
     A tag is `implied` where the file does not write it.
     """
@@ -65,7 +65,7 @@ def parse(source: Source) -> Node | None:
 
 
 class _Builder:
-    """Builds the tree from parser events with a stack of its own, so that depth is a limit and not a crash."""
+    """Builds the tree from parser events with an explicit stack, so that depth is limited without crashing."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -99,7 +99,7 @@ class _Builder:
             raise self._refused(f"nested more than {MOST_DEPTH} levels deep", event)
 
     def _close(self) -> None:
-        """The size counts what aliases stand for: a bomb is seen before it is expanded."""
+        """Count what aliases expand to, so that a bomb is detected before expansion."""
         node = self.stack.pop()
         node.size += sum(child.size for child in node.children)
         if node.size > MOST_NODES:

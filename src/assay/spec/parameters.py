@@ -16,7 +16,7 @@ Dtype = Literal["string", "int", "float", "boolean", "model", "dataset", "datase
 
 
 class Parameter(Settings):
-    """What every parameter has."""
+    """The settings that every parameter has."""
 
     type: str
     key: Key
@@ -26,7 +26,7 @@ class Parameter(Settings):
     nullable: bool = False
 
     def checked(self, value: Any) -> Any:
-        """The value if the parameter can take it; a ValueError that says what it takes if not."""
+        """Return the value if the parameter accepts it; otherwise raise a ValueError that says what it accepts."""
         return value
 
     def parsed(self, text: str) -> Any:
@@ -35,7 +35,7 @@ class Parameter(Settings):
 
 
 class FloatParameter(Parameter):
-    """A number."""
+    """A parameter that takes a number."""
 
     type: Literal["float"]
     min: float | None = None
@@ -49,7 +49,7 @@ class FloatParameter(Parameter):
 
 
 class IntParameter(Parameter):
-    """A whole number."""
+    """A parameter that takes a whole number."""
 
     type: Literal["int"]
     min: int | None = None
@@ -147,7 +147,7 @@ class DictParameter(Parameter):
 
 
 class CategoricalParameter(Parameter):
-    """One of the allowed values, or several when `multiple`; `values_mapping` says what each stands for."""
+    """One of the allowed values, or several with `multiple`; `values_mapping` translates them."""
 
     type: Literal["categorical"]
     allowed_values: list[Any]
@@ -179,7 +179,7 @@ class CategoricalParameter(Parameter):
 
 
 class TaskResultParameter(Parameter):
-    """The result of another task."""
+    """A parameter that takes the result of another task."""
 
     type: Literal["task_result"]
 

@@ -10,7 +10,7 @@ PLACEHOLDER = re.compile(r"<< (config|secrets)\.([a-zA-Z0-9_-]+) >>")
 
 
 def has_placeholder(text: str) -> bool:
-    """Whether a placeholder is left in the text."""
+    """Return whether the text contains a placeholder."""
     return PLACEHOLDER.search(text) is not None
 
 

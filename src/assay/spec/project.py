@@ -9,12 +9,12 @@ from pathlib import Path
 _SKIPPED = frozenset({"node_modules", "__pycache__", "venv", "virtualenv", "site-packages"})
 _LAYOUT = ("tasks", "datasets", "models", "model_adapters", "dataset_generators", "evaluations")
 _LEVELS = 4
-"""How far above a file's folder a project is looked for where there is no repository."""
+"""The number of parent folders searched for a project outside a repository."""
 YAML = (".yaml", ".yml")
 
 
 def project_folder(path: Path) -> Path:
-    """The folder of the project that a file or a folder belongs to; a folder counts as its own first candidate.
+    """Return the project folder of a file or folder; a folder is its own first candidate.
 
     The nearest one with `.assay/` or `assay.toml`; else the nearest that is laid out like a project, no higher than the
     one with `.git`; else the one with `.git`; else the file's own.

@@ -1,4 +1,4 @@
-"""How the files of a project are read."""
+"""The options for reading the files of a project."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.spec.definitions import NOTHING, Definitions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How files are read: with or without unset variables, inside the project folder or not."""
+    """Whether variables may be unset, and whether files may be outside the project folder."""
 
     strict: bool
     allow_outside: bool

@@ -24,7 +24,7 @@ from assay.spec.read_options import Reading
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedSpecification:
-    """A specification under the key that results are named by, and where it stands."""
+    """A specification with its location and the key that names its results."""
 
     key: str
     settings: Specification
@@ -51,7 +51,7 @@ class LoadedRun:
 
     @property
     def definitions(self) -> Definitions:
-        """What the run file itself defines."""
+        """Return the definitions in the run file itself."""
         return self.reading.definitions
 
 
@@ -63,7 +63,7 @@ def load_run(
     allow_outside: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> LoadedRun:
-    """A run file or an evaluation with every entry validated alone; what is wrong stands in `problems`."""
+    """Load a run file or an evaluation and validate every entry separately; problems are in `problems`."""
     document = modernized(read_document(path, strict=strict, allow_outside=allow_outside, environment=environment))
     checker = Checker(document)
     checker.problems += document.problems
@@ -109,7 +109,7 @@ def _in_run_file(problem: Problem, document: Document, config: Mapping[str, Any]
 
 
 def _definitions(document: Document, checker: Checker) -> Definitions:
-    """What the lists of a run file define, by kind and key."""
+    """Return the definitions in the lists of a run file, by kind and key."""
     documents: dict[tuple[FileKind, str], Document] = {}
     providers: dict[str, str] = {}
     data = document.data
@@ -204,7 +204,7 @@ def _evaluation(
 def _keyed(
     specifications: list[tuple[Specification, Steps]], document: Document, checker: Checker
 ) -> tuple[LoadedSpecification, ...]:
-    """Specifications under their keys: their own, else the task's, numbered from the second on."""
+    """Assign keys to specifications: their own, else the task's, numbered from the second on."""
     taken: set[str] = set()
     for settings, steps in specifications:
         if settings.key is not None and settings.key in taken:
@@ -249,7 +249,7 @@ def find_task(key: str, root: Path, reading: Reading) -> Document:
 
 
 def with_trials(document: Document, num_trials: int) -> Document:
-    """A task that answers every sample so often, whatever its file says."""
+    """Return a task with this number of answers per sample, overriding its file."""
     definition = document.data.get("definition")
     if not isinstance(definition, dict):
         return document

@@ -1,4 +1,4 @@
-"""How a model is to choose its words, as files say it: the same for solvers, judges and models."""
+"""The sampling settings in files, shared by solvers, judges and models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.types import Sampling
 
 
 class SamplingSpec(Settings):
-    """How the model is to choose its words; what is not set is left to the model."""
+    """The sampling settings of a model; unset ones are left to the model."""
 
     temperature: float | None = Field(default=None, ge=0)
     top_p: float | None = Field(default=None, gt=0, le=1)

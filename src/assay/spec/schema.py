@@ -1,4 +1,4 @@
-"""JSON Schema of the files, made from what the registry knows: editors complete and check with it."""
+"""Generate the JSON Schema of files from the registry, for completion and checks in editors."""
 
 from __future__ import annotations
 

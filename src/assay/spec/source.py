@@ -32,7 +32,7 @@ class Source:
 
 
 def shown(path: Path) -> str:
-    """The path as a person would type it: relative to the current folder when it lies below it."""
+    """Return the path relative to the current folder if it is inside it."""
     try:
         return str(path.resolve().relative_to(Path.cwd()))
     except (ValueError, OSError):
@@ -40,7 +40,7 @@ def shown(path: Path) -> str:
 
 
 def read_source(path: Path) -> Source:
-    """The text of a file, or a SpecError that says why it cannot be had."""
+    """Read the text of a file; raise a SpecError that explains a failure."""
     file = shown(path)
     try:
         if path.is_dir():

@@ -11,7 +11,7 @@ from assay.spec.fields import Key, Settings
 
 
 class Aggregator(Settings):
-    """How the scores of several trials become one; `threshold` is the least score that counts as a success."""
+    """The rule that combines the scores of several trials; `threshold` is the lowest score that counts as a success."""
 
     function: Literal["mean", "median", "mode", "min", "max", "at_least_k", "pass@k", "pass^k"]
     k: int | None = Field(default=None, ge=1)
@@ -45,7 +45,7 @@ class Trials(Settings):
 
 
 class Action(Settings):
-    """What happens to samples whose scores match a filter."""
+    """The action on samples whose scores match a filter."""
 
     key: Key
     action: Literal["exclude_from_metrics"]
@@ -53,7 +53,7 @@ class Action(Settings):
 
 
 class Definition(Settings):
-    """What a task does: where samples come from, how they are answered, how answers are scored."""
+    """The definition of a task: the source of the samples, how they are answered, and how answers are scored."""
 
     type: Literal["benchmark_task"] = "benchmark_task"
     dataset: dict[str, Any] | None = None
@@ -87,7 +87,7 @@ class Task(Settings):
 
 
 class GenerationDebug(Settings):
-    """What is kept of generating a dataset: how many rows every synthesizer took and gave, and which."""
+    """The debug output of dataset generation: the rows that every synthesizer received and returned."""
 
     enabled: bool = True
     include_io: bool = False
@@ -103,7 +103,7 @@ class GeneratorSpecification(Settings):
 
     @property
     def debug_options(self) -> GenerationDebug | None:
-        """What is kept for finding mistakes; None for nothing."""
+        """Return the debug options; None without any."""
         debug = GenerationDebug() if self.debug is True else self.debug
         return debug if isinstance(debug, GenerationDebug) and debug.enabled else None
 

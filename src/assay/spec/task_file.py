@@ -1,4 +1,4 @@
-"""A task file from text to parts that can run, with everything wrong found in one go."""
+"""Load a task file into parts that can run, collecting all problems in one pass."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from assay.spec.task_parts import load_scorers, load_solver
 from assay.spec.walk import strings
 
 _DATA = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".xlsx")
-"""The ends of names of files that hold data, and not a task."""
+"""The file extensions of data, as opposed to tasks."""
 _DEFINITION: Steps = ("definition",)
 
 
@@ -38,7 +38,7 @@ def load_task(
     allow_outside: bool = False,
     environment: Mapping[str, str] | None = None,
 ) -> LoadedTask:
-    """A task file with every part validated alone; what is wrong stands in `problems`.
+    """Load a task file and validate every part separately; problems are in `problems`.
 
     A SpecError is raised only when the file cannot be read at all or is not a task. `strict` (as `run` wants)
     makes unset variables and parameters errors; otherwise (as `check` wants) they are notes.
@@ -108,13 +108,13 @@ def _is_system(definition: Any) -> bool:
 
 
 def _renamed(trials: Trials | None) -> list[str]:
-    """The names that the values of several trials get when they become one."""
+    """Return the names of the combined values of several trials."""
     rules = [] if trials is None else trials.score_aggregators or []
     return [rule.aggregator.score_name for rule in rules if rule.aggregator.score_name is not None]
 
 
 def _same_names(document: Document, trials: Trials | None) -> Iterator[Problem]:
-    """A problem for every aggregator whose value would hide that of another; stored runs with such are still read."""
+    """Report every aggregator whose value would hide another; stored runs with such are still readable."""
     names: list[str] = []
     for place, rule in enumerate(trials.score_aggregators or () if trials is not None else ()):
         name = rule.aggregator.score_name or rule.score_name
@@ -125,7 +125,7 @@ def _same_names(document: Document, trials: Trials | None) -> Iterator[Problem]:
 
 
 def _trial_notes(document: Document, trials: Trials | None) -> Iterator[Problem]:
-    """A note for every aggregator that wants more successes than there are trials."""
+    """Note every aggregator that needs more successes than there are trials."""
     for place, rule in enumerate(trials.score_aggregators or () if trials is not None else ()):
         k = rule.aggregator.k
         if trials is not None and k is not None and k > trials.num_trials:
@@ -136,7 +136,7 @@ def _trial_notes(document: Document, trials: Trials | None) -> Iterator[Problem]
 
 
 def _dataset_names(definition: Any) -> tuple[list[str], frozenset[str]]:
-    """The names of several datasets in a sample: of the parameter that gives the key, else the key itself."""
+    """Return the names of several datasets in a sample: the parameter that supplies the key, else the key."""
     dataset = definition.get("dataset") if isinstance(definition, dict) else None
     keys = dataset.get("keys") if isinstance(dataset, dict) else None
     matches = [(str(key), PLACEHOLDER.fullmatch(str(key))) for key in (keys if isinstance(keys, list) else []) if key]
@@ -145,7 +145,7 @@ def _dataset_names(definition: Any) -> tuple[list[str], frozenset[str]]:
 
 
 def _task(document: Document, definition: Any, checker: Checker) -> Task:
-    """The task's own fields; where they are wrong, what is needed to go on checking the rest."""
+    """Read the task's own fields; where they are invalid, return what further checks need."""
     top = with_environment(document.data, document.environment)
     if _is_system(definition):
         definition = {}
@@ -157,5 +157,5 @@ def _task(document: Document, definition: Any, checker: Checker) -> Task:
 
 
 def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
-    """By place, each once; those without a place come first."""
+    """Sort by location without duplicates; entries without a location come first."""
     return tuple(sorted(dict.fromkeys(problems), key=lambda problem: problem.place or Place("")))

@@ -30,7 +30,7 @@ def load_solver(node: Any, steps: Steps, registry: Registry, checker: Checker) -
 def load_scorers(
     nodes: Sequence[Any], steps: Steps, registry: Registry, checker: Checker, renamed: Sequence[str] = ()
 ) -> list[LoadedScorer]:
-    """The scorers that are right; the problems of the others are noted. Trials give values under `renamed` too."""
+    """Load the valid scorers and report the problems of the others. Trials add values under `renamed`."""
     keys = numbered(nodes, steps, checker, "scorer")
     scorers = (
         _scorer(node, key, (*steps, i), registry, checker, renamed)
@@ -63,7 +63,7 @@ def kind_named(shelf: KindTable[K], node: Any, steps: Steps, checker: Checker) -
 
 
 def numbered(nodes: Sequence[Any], steps: Steps, checker: Checker, sort: str) -> list[str]:
-    """A key for every entry: its own, else its type, numbered when repeated."""
+    """Assign a key to every entry: its own, else its type, numbered when repeated."""
     explicit: dict[str, int] = {}
     for i, node in enumerate(nodes):
         key = _text(node, "key")
@@ -114,7 +114,7 @@ def _scorer(
 
 
 class _ScoreFields(NamedTuple):
-    """The fields that a scorer is known to give."""
+    """The known fields of a scorer."""
 
     scorer: str
     fields: tuple[str, ...]
@@ -137,7 +137,7 @@ def _metrics(
 
 
 def _other_names(settings: Any, fields: Sequence[str]) -> dict[str, str]:
-    """Our names of the fields that a metric reads by another name, by the settings that hold them."""
+    """Return our names of fields that a metric reads by an alias, by the settings that contain them."""
     return {
         name: OTHER_NAMES[value]
         for name, value in _fields_read(settings).items()
@@ -146,7 +146,7 @@ def _other_names(settings: Any, fields: Sequence[str]) -> dict[str, str]:
 
 
 def _fields_exist(settings: Any, score_fields: _ScoreFields, steps: Steps, checker: Checker) -> bool:
-    """Whether the scorer gives every field that the metric reads; the nearest name where not."""
+    """Check that the scorer produces every field that the metric reads; suggest the nearest name otherwise."""
     fields = score_fields.fields
     wrong = [
         (name, value)

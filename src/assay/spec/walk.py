@@ -14,7 +14,7 @@ Wanted = TypeVar("Wanted")
 
 
 def strings(data: Any, steps: Steps = ()) -> Iterator[tuple[Steps, str]]:
-    """Every text in the data with the way to it."""
+    """Yield every text in the data with its path."""
     if isinstance(data, str):
         yield steps, data
     elif isinstance(data, dict):
@@ -56,7 +56,7 @@ def changed(data: Any, change: Callable[[Steps, str], Any], steps: Steps = ()) -
 
 
 def relocated(value: str, original: str) -> str:
-    """The new text at the place of the old one."""
+    """Return the new text with the location of the old one."""
     if not isinstance(original, Located):
         return value
     return Located(str(value), original.place, literal=original.literal)

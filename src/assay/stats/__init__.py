@@ -1,1 +1,1 @@
-"""Pure functions on numpy arrays: estimates, and intervals that cover what they say they cover."""
+"""Pure functions on numpy arrays: estimates, and intervals whose coverage is verified by simulation."""

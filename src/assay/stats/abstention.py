@@ -1,4 +1,4 @@
-"""Who abstained, whether they agree on that, and how much it could matter."""
+"""Abstention: who abstained, whether raters agree on it, and how much it could change the results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Abstentions:
 
 
 def assessed(truth: IntArray, judge: IntArray, options: int, clusters: Clusters = None) -> Pairs:
-    """The pairs in which nobody abstained; codes are places of options, -1 is an abstention.
+    """Return the pairs without an abstention; codes are indices of options, -1 is an abstention.
 
     >>> assessed(np.array([0, 1, -1]), np.array([0, -1, 1]), 2).n
     1
@@ -47,7 +47,7 @@ def assessed(truth: IntArray, judge: IntArray, options: int, clusters: Clusters 
 def abstentions(
     truth: IntArray, judge: IntArray, clusters: Clusters = None, *, rng: np.random.Generator, level: float = 0.95
 ) -> Abstentions:
-    """Count abstentions (-1) of truth and judge, and bound the accuracy that they hide.
+    """Count the abstentions (-1) of ground truth and judge, and bound the accuracy that they hide.
 
     >>> counts = abstentions(np.array([0, 1, -1, 1]), np.array([0, -1, 1, 1]), rng=np.random.default_rng(1))
     >>> counts.assessed, counts.judge_rate.value, counts.accuracy_low.value, counts.accuracy_high.value

@@ -1,4 +1,4 @@
-"""Numbers made of sums over items, and their Bayesian bootstrap: one at a time, or averaged over criteria.
+"""Statistics of sums over items, with their Bayesian bootstrap: single ones, and averages over criteria.
 
 Kappas, alpha and their kin are functions of a few sums over items. Weighting the items anew weights the
 sums, so that one routine draws them all; items that add the same are drawn together.
@@ -25,7 +25,7 @@ TOO_FEW = f"needs at least {LEAST_ITEMS} items"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Additive:
-    """What each item adds to the sums, the number made of them (NaN where undefined), and its pseudo-items.
+    """The contribution of each item to the sums, the statistic of the sums (NaN if undefined), and its pseudo-items.
 
     `undefined` is the reason to give for NaN, `unbounded` the reason why there can be no interval, `below_minus_1` why
     the number may lie where agreement is not expected to; `counts` says that rows stand for several equal items, and
@@ -43,7 +43,7 @@ class Additive:
 
     @property
     def n(self) -> int:
-        """The number of items."""
+        """Return the number of items."""
         return len(self.rows) if self.counts is None else int(self.counts.sum())
 
     def units(self) -> Units:
@@ -51,7 +51,7 @@ class Additive:
         return units(*self.rows.T, clusters=self.clusters, counts=self.counts)
 
     def estimate(self) -> float:
-        """The number itself; NaN where it is undefined or there are too few items."""
+        """Return the estimate; NaN if it is undefined or there are too few items."""
         if self.n < LEAST_ITEMS:
             return float("nan")
         unit_sums = self.units()
@@ -59,7 +59,7 @@ class Additive:
 
 
 def table_sums(pairs: Pairs, statistic: Statistic) -> Additive:
-    """A statistic of a confusion table as sums of hits, truths and predictions per class.
+    """Express a statistic of a confusion table by sums of hits, ground truths and predictions per class.
 
     >>> from assay.stats.classification import matthews
     >>> table_sums(Pairs(np.array([0, 1]), np.array([0, 1]), 2), matthews).estimate()
@@ -83,12 +83,14 @@ def table_sums(pairs: Pairs, statistic: Statistic) -> Additive:
 
 
 def too_many(classes: int) -> str | None:
-    """Why so many classes have no interval, None where they have one."""
+    """Return why so many classes have no interval; None if they have one."""
     return f"more than {MOST_CLASSES} classes" if classes > MOST_CLASSES else None
 
 
 def bootstrapped(statistic: Additive, *, rng: np.random.Generator | None, level: float = 0.95) -> MetricValue:
-    """The number with its Bayesian bootstrap interval, or None with the reason; without `rng` it has no interval.
+    """Return the statistic with its Bayesian bootstrap interval, or None with the reason;
+
+    without `rng` it has no interval.
 
     >>> from assay.stats.classification import kappa
     >>> codes = np.array([0, 1] * 10)
@@ -126,7 +128,7 @@ def _interval(statistic: Additive, estimate: float, rng: np.random.Generator, le
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Macro:
-    """The mean over the criteria where a number is defined, how many they are, and which ones are not."""
+    """The mean over the criteria on which a statistic is defined, their number, and the undefined criteria."""
 
     value: MetricValue
     defined: int
@@ -134,7 +136,7 @@ class Macro:
 
 
 def macro(criteria: Sequence[Additive], *, rng: np.random.Generator, level: float = 0.95) -> Macro:
-    """The mean of a number over criteria, resampled by item: an item keeps one weight in all its criteria.
+    """Average a statistic over criteria, resampled by item: an item has the same weight in all its criteria.
 
     The `clusters` of a criterion are the ids of its items. Criteria without them share the same items in
     the same order. The value's n is the number of items.

@@ -1,4 +1,4 @@
-"""Krippendorff's alpha: agreement of any number of raters, with gaps, beyond chance.
+"""Krippendorff's alpha: chance-corrected agreement of any number of raters, with missing ratings.
 
 Krippendorff, K. (2019), Content Analysis, 4th edition, chapter 12; Hayes, A. F. and Krippendorff, K. (2007),
 Answering the call for a standard reliability measure for coding data, Communication Methods and Measures 1.
@@ -64,7 +64,7 @@ def alpha_sums(ratings: Ratings, scale: Scale = "nominal") -> Additive:
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """What items add, alpha of the sums, and what pseudo-items (first option, second option, weight) add."""
+    """The contributions of items, alpha of their sums, and those of pseudo-items (first, second, weight)."""
 
     rows: FloatArray
     value: Callable[[FloatArray], FloatArray]

@@ -1,4 +1,4 @@
-"""Does something that should not matter change what a judge says? Effects with intervals, held against a threshold.
+"""Effects of irrelevant changes on a judge's scores, with intervals, compared with a threshold.
 
 Newcombe, R. G. (1998), Improved confidence intervals for the difference between binomial proportions based on paired
 data, Statistics in Medicine 17; Zou, G. Y. and Donner, A. (2008), Construction of confidence limits about effect
@@ -21,7 +21,7 @@ from assay.types import Interval, MetricValue
 Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE"]
 METHOD = "square_and_add"
 MOST = 1_000_000
-"""More items than this are never asked for: the effect lies on the threshold."""
+"""The largest number of items that is suggested; beyond it the effect lies at the threshold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ def _below(more: MetricValue, less: MetricValue, correlation: float) -> float:
 
 
 def _correlation(rose: FloatArray, fell: FloatArray, clusters: Clusters) -> float:
-    """Of the two shares over clusters; an item that rises does not fall, so it is not above 0 without clusters."""
+    """Return the correlation of the two shares over clusters; without clusters it cannot be positive."""
     unit_sums = units(rose, fell, np.ones_like(rose), clusters=clusters)
     size = unit_sums.column(2)
     columns = [unit_sums.column(place) - unit_sums.total(place) / unit_sums.total(2) * size for place in (0, 1)]
@@ -97,7 +97,7 @@ def _correlation(rose: FloatArray, fell: FloatArray, clusters: Clusters) -> floa
 
 
 def share_changed(changed: npt.ArrayLike, clusters: Clusters = None, *, level: float = 0.95) -> MetricValue:
-    """The share of answers that are another when the same question is asked again.
+    """Return the share of answers that change when the same question is asked again.
 
     >>> share_changed([0, 0, 1, 0]).value
     0.25
@@ -107,7 +107,7 @@ def share_changed(changed: npt.ArrayLike, clusters: Clusters = None, *, level: f
 
 
 def place_preference(first: npt.ArrayLike, reversed_: npt.ArrayLike, options: npt.ArrayLike) -> FloatArray:
-    """How far choices lean to options shown first (1) or last (-1), from their places in an order and in its reverse.
+    """Return how much choices favour options shown first (1) or last (-1), from an order and its reverse.
 
     Whoever looks at the options alone chooses place p in one order and K - 1 - p in the other: the two add up to K - 1,
     and the leaning is 0, however much the choice wavers. A judge that takes the first option in a share b of all

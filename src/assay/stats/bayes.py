@@ -1,4 +1,4 @@
-"""The Bayesian bootstrap of what is made of a whole confusion table: kappas, MCC, macro averages.
+"""The Bayesian bootstrap of statistics of a whole confusion table: kappas, MCC, macro averages.
 
 Rubin, D. B. (1981), The Bayesian bootstrap, Annals of Statistics 9. Each independent unit gets a Gamma(1)
 weight; a few pseudo-items, spread evenly over all pairs of classes, keep every resample defined and give a
@@ -62,7 +62,7 @@ def _interval(pairs: Pairs, statistic: Statistic, estimate: float, rng: np.rando
 
 
 def quantile_interval(drawn: FloatArray, estimate: float, unit_sums: Units, level: float) -> Interval:
-    """The quantiles of the draws, widened to hold the estimate."""
+    """Return the quantiles of the draws, widened to include the estimate."""
     low, high = (float(bound) for bound in np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2]))
     return Interval(
         # The pseudo-items pull a perfect table inwards; the interval still holds what was seen.
@@ -77,7 +77,7 @@ def quantile_interval(drawn: FloatArray, estimate: float, unit_sums: Units, leve
 
 
 def table_units(pairs: Pairs) -> Units:
-    """Independent units with their hits, truths and predictions per class, in units of the mean cluster."""
+    """Build independent units with hits, ground truths and predictions per class, in units of the mean cluster."""
     truth, predicted, classes, rows = pairs.truth, pairs.predicted, pairs.classes, pairs.n
     if pairs.clusters is None:
         matrix = pairs.confusion().ravel()
@@ -117,7 +117,7 @@ def resample(unit_sums: Units, classes: int, statistic: Statistic, rng: np.rando
 def resample_sums(
     unit_sums: Units, value: Callable[[FloatArray], FloatArray], pseudo: Pseudo, rng: np.random.Generator
 ) -> FloatArray:
-    """A number made of the units' sums, under random weights; fewer draws when distinct units are very many."""
+    """Compute a statistic of the units' sums under random weights; very many distinct units get fewer draws."""
     distinct, width = unit_sums.sums.shape
     draws = int(np.clip(ALL_NUMBERS // (distinct * max(1, width // WIDE)), FEWEST_DRAWS, DRAWS))
     chunk = max(1, CHUNK_NUMBERS // max(distinct, width, STICKS))
@@ -153,12 +153,12 @@ def pseudo_pairs(
 
 
 def pseudo_amount(classes: int) -> float:
-    """How many pseudo-items there are in all: 1.5, or 1 for more than two classes."""
+    """Return the total number of pseudo-items: 1.5, or 1 for more than two classes."""
     return 1.5 if classes == 2 else 1.0
 
 
 def pseudo_table(draws: int, classes: int, rng: np.random.Generator) -> FloatArray:
-    """Hits, truths and predictions of the pseudo-items, per class."""
+    """Draw hits, ground truths and predictions of the pseudo-items, per class."""
     row, column, pieces = pseudo_pairs(draws, classes, pseudo_amount(classes), rng)
     hit = np.where(row == column, pieces, 0.0)
     summed = [sum_by(code, weight, classes) for code, weight in ((row, hit), (row, pieces), (column, pieces))]

@@ -1,4 +1,4 @@
-"""A judge corrected by human labels: the judge reads everything, people some of it, and both count for what they are.
+"""Correct a judge with human labels: the judge scores every sample, people label some of them.
 
 Angelopoulos, A. N., Duchi, J. C. and Zrnic, T. (2023), PPI++: efficient prediction-powered inference.
 """
@@ -27,7 +27,7 @@ UNSEEN = 2.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibrated:
-    """The corrected mean beside the judge's own and the one of the labels alone.
+    """The corrected mean, the judge's own mean, and the mean of the labels alone.
 
     `trust` is how much of the judge enters, from 0 (labels alone) to 1. `labels_to_halve` is the number of labels
     that would make the interval half as wide, None when no number would.
@@ -47,7 +47,7 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledScores:
-    """Labels and the judge's numbers on the same samples, and the judge's numbers on those without a label.
+    """Labels and judge scores on the same samples, and the judge's scores on the unlabelled ones.
 
     `chances` are the recorded chances of a sample to be labelled; None when labels were drawn evenly. `clusters` say
     which samples belong together; None when each stands for itself.
@@ -76,12 +76,12 @@ class LabelledScores:
 
     @property
     def weights(self) -> FloatArray:
-        """What a label stands for: the more, the less likely it was to be drawn."""
+        """Return the weight of each label: the inverse of its probability of being drawn."""
         return np.ones_like(self.labels) if self.chances is None else 1 / self.chances
 
     @property
     def rest_weights(self) -> FloatArray:
-        """How much each sample that was not drawn stands for: one over its chance of not being drawn."""
+        """Return the weight of each undrawn sample: the inverse of its probability of not being drawn."""
         if self.rest_chances is None:
             return np.ones_like(self.rest)
         return 1 / np.maximum(1 - self.rest_chances, 1e-3)
@@ -94,7 +94,7 @@ def calibrate(
     level: float = 0.95,
     rng: np.random.Generator,
 ) -> Calibrated:
-    """The mean that people would give to all samples, from the judge's numbers on all and people's on some.
+    """Estimate the mean label over all samples from the judge's scores on all and human labels on some.
 
     `bounds` is the declared range of both; None gives a t interval instead of a score interval.
 
@@ -149,7 +149,7 @@ def _estimate_interval(unit: LabelledScores, parts: _Parts, level: float, *, bou
 
 
 def _beta_bounds(unit: LabelledScores, parts: _Parts, level: float) -> tuple[float, float]:
-    """Quantiles of the Beta distribution that labels and pseudo-labels give.
+    """Return quantiles of the Beta distribution of labels and pseudo-labels.
 
     The pseudo-labels contradict the judge, once each way, with a mass of 3/4 each. Weighted labels count as many as
     they are worth (Kish), and so do clusters, whose pseudo-labels weigh sqrt(design effect / mean size) of a cluster.
@@ -188,7 +188,7 @@ def _beta_bounds(unit: LabelledScores, parts: _Parts, level: float) -> tuple[flo
 
 
 def _labels_only(unit: LabelledScores, span: tuple[float, float], level: float, *, bounded: bool) -> MetricValue:
-    """The mean of the labels, each weighing what it stands for, as if there were no judge."""
+    """Return the weighted mean of the labels, ignoring the judge."""
     low, high = span
     if bounded:
         weights = unit.weights / unit.weights.max()
@@ -293,7 +293,9 @@ class _Parts:
 
 
 def _slope(labels: FloatArray, judged: FloatArray, weights: FloatArray, *, share: float) -> float:
-    """The slope of labels on judgements between 0 and 1, shrunk by how many labels there are for each other sample."""
+    """Return the slope of labels on scores, clipped to 0 to 1 and shrunk by the ratio of labelled to unlabelled
+    samples.
+    """
     total = weights.sum()
     judged = judged - (weights @ judged) / total
     labels = labels - (weights @ labels) / total

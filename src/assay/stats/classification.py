@@ -1,4 +1,4 @@
-"""Confusion counts and what is made of them: precision, recall, F1, macro averages, Cohen's kappa, MCC.
+"""Confusion counts and their statistics: precision, recall, F1, macro averages, Cohen's kappa, MCC.
 
 Cohen, J. (1960), A coefficient of agreement for nominal scales. Gorodkin, J. (2004), Comparing two K-category
 assignments by a K-category correlation coefficient: MCC for more than two classes.
@@ -19,7 +19,7 @@ from assay.types import MetricValue
 
 @dataclass(frozen=True, slots=True)
 class Marginals:
-    """Per class: hits, how often it is the truth, how often it is predicted; leading axes are resamples."""
+    """Per class: the number of hits, ground truths and predictions; leading axes are resamples."""
 
     hits: FloatArray
     truth: FloatArray
@@ -44,11 +44,11 @@ class Pairs:
 
     @property
     def n(self) -> int:
-        """The number of samples."""
+        """Return the number of samples."""
         return len(self.truth) if self.counts is None else int(self.counts.sum())
 
     def confusion(self) -> IntArray:
-        """How often each class (row) was predicted as each class (column).
+        """Count how often each class (row) was predicted as each class (column).
 
         >>> Pairs(np.array([0, 1, 1]), np.array([0, 0, 1]), 2).confusion().tolist()
         [[1, 0], [1, 1]]
@@ -65,7 +65,7 @@ def marginals(matrix: npt.ArrayLike) -> Marginals:
 
 
 def accuracy(pairs: Pairs, *, level: float = 0.95) -> MetricValue:
-    """The share of pairs that agree; None only where there are no pairs."""
+    """Return the share of pairs that agree; None only without pairs."""
     right = (pairs.truth == pairs.predicted).astype(np.float64)
     return ratio(
         right,
@@ -123,7 +123,7 @@ def kappa(table: Marginals) -> FloatArray:
 
 
 def matthews(table: Marginals) -> FloatArray:
-    """The correlation of truth and prediction; NaN where either has one class only.
+    """Return the correlation of ground truth and prediction; NaN if either has only one class.
 
     >>> round(float(matthews(marginals([[20, 5], [10, 15]]))), 3)
     0.408
@@ -140,7 +140,7 @@ def macro_precision(table: Marginals) -> FloatArray:
 
 
 def macro_recall(table: Marginals) -> FloatArray:
-    """The mean recall of the classes; a class that is never the truth enters as 0."""
+    """Return the mean recall of the classes; a class without ground truths enters as 0."""
     return _mean(_zero_if_undefined(table.hits, table.truth))
 
 
@@ -150,7 +150,7 @@ def macro_f1(table: Marginals) -> FloatArray:
 
 
 def weighted_f1(table: Marginals) -> FloatArray:
-    """The mean F1 of the classes, weighted by how often each is the truth."""
+    """Return the mean F1 of the classes, weighted by their frequency in the ground truth."""
     return np.asarray((_class_f1(table) * table.truth).sum(axis=-1) / table.truth.sum(axis=-1))
 
 
@@ -160,7 +160,7 @@ def class_precision(code: int) -> Statistic:
 
 
 def class_recall(code: int) -> Statistic:
-    """The recall of one class; NaN where it is never the truth."""
+    """Return the recall of one class; NaN if it is never the ground truth."""
     return lambda table: _over(table.hits[..., code], table.truth[..., code])
 
 

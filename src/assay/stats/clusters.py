@@ -33,17 +33,17 @@ class Units:
 
     @property
     def n(self) -> int:
-        """The number of independent units: clusters, or rows where there are no clusters."""
+        """Return the number of independent units: clusters, or rows if there are no clusters."""
         return int(self.counts.sum())
 
     @property
     def clusters(self) -> int | None:
-        """The number of clusters; None when each row stands for itself."""
+        """Return the number of clusters; None if every row is its own unit."""
         return self.n if self.n < self.rows else None
 
     @property
     def caveat(self) -> str | None:
-        """What to say of the number of clusters."""
+        """Return the caveat for the number of clusters."""
         return "few clusters" if self.clusters is not None and self.clusters < FEW_CLUSTERS else None
 
     def column(self, index: int) -> FloatArray:
@@ -55,7 +55,7 @@ class Units:
         return float(self.counts @ self.sums[:, index])
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> Units:
-        """The units that say something; those left out had nothing to count."""
+        """Keep the units that have something to count."""
         return Units(sums=self.sums[mask], counts=self.counts[mask], rows=self.rows)
 
     def per(self, size: float) -> Units:
@@ -67,7 +67,7 @@ class Units:
 
 
 def units(*columns: npt.ArrayLike, clusters: Clusters = None, counts: Counts = None) -> Units:
-    """Sum the columns over each cluster (each row, when there are none), sort, count equal ones together.
+    """Sum the columns over each cluster (or row), sort the sums, and group equal ones with their counts.
 
     `counts` says that rows stand for several equal ones, and goes without clusters.
 

@@ -80,7 +80,7 @@ def _spearman(x: FloatArray, y: FloatArray, starts: IntArray) -> tuple[float, Fl
 
 
 def _fall(codes: IntArray, member: IntArray, groups: IntArray) -> FloatArray:
-    """By how much each rank falls without a group: by one for each of its values below, a half for each tie."""
+    """Return the decrease of each rank without a group: one for each of its lower values, half for each tie."""
     distinct = int(codes.max()) + 1
     inside = (member >= groups[0]) & (member <= groups[-1])
     places = (member[inside] - groups[0]) * distinct + codes[inside]
@@ -101,7 +101,7 @@ def _kendall(x: FloatArray, y: FloatArray, starts: IntArray) -> tuple[float, Flo
 
 
 def _signs(x: FloatArray, y: FloatArray) -> FloatArray:
-    """For each value: pairs that agree less those that do not, pairs apart in x, and pairs apart in y."""
+    """Return for each value: concordant minus discordant pairs, pairs that differ in x, and pairs that differ in y."""
     parts = []
     for rows in _chunks(len(x), len(x)):
         side_x, side_y = np.sign(x - x[rows, None]), np.sign(y - y[rows, None])
@@ -110,7 +110,7 @@ def _signs(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 def _quotient(xy: FloatArray, xx: FloatArray, yy: FloatArray) -> FloatArray:
-    """xy / sqrt(xx yy); infinite where one side is constant, since then there is no correlation."""
+    """Return xy / sqrt(xx yy); infinite if one side is constant, since no correlation exists then."""
     defined = (xx > 1e-12 * xx.max()) & (yy > 1e-12 * yy.max())
     return np.divide(xy, np.sqrt(np.abs(xx * yy)), out=np.full_like(xy, np.inf), where=defined)
 

@@ -1,4 +1,4 @@
-"""How far a judge's numbers lie from the truth: bias, mean absolute error, root mean squared error, near misses."""
+"""The distance of a judge's scores from the ground truth: bias, MAE, RMSE, and near misses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.types import MetricValue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Errors:
-    """The mean of judge - truth, of its size, and the root of the mean of its square."""
+    """The mean of judge minus ground truth, the mean of its absolute value, and the root of its mean square."""
 
     bias: MetricValue
     mae: MetricValue
@@ -32,7 +32,7 @@ def errors_between(
     bounds: tuple[float, float] | None = None,
     level: float = 0.95,
 ) -> Errors:
-    """Bias, MAE and RMSE of pairs; `bounds` is the declared range of both sides, which gives score intervals.
+    """Compute bias, MAE and RMSE of pairs; `bounds` is the declared range of both sides and enables score intervals.
 
     The error of a pair is at most the range, so that a judge without an error still has an interval; its bias
     then lies within the upper bound of the MAE on either side. Where all errors point one way the bias reaches
@@ -57,7 +57,7 @@ def errors_between(
 
 
 def _as_far(bias: MetricValue, mae: MetricValue, reach: tuple[bool, bool]) -> MetricValue:
-    """The bias with bounds as far out as the MAE's upper bound, on the sides where there may be only errors."""
+    """Extend the bias interval to the MAE's upper bound, on the sides where all observed errors may lie."""
     if bias.interval is None or mae.interval is None or mae.interval.high is None:
         return bias
     low, high, far = bias.interval.low, bias.interval.high, mae.interval.high
@@ -67,7 +67,7 @@ def _as_far(bias: MetricValue, mae: MetricValue, reach: tuple[bool, bool]) -> Me
 
 
 def _from_zero(error: MetricValue) -> MetricValue:
-    """Bootstrap-t knows nothing of the sign: an error's size is not below 0."""
+    """Clip the lower bound at 0: bootstrap-t does not know that absolute errors cannot be negative."""
     if error.interval is None or error.interval.low is None:
         return error
     return replace(error, interval=replace(error.interval, low=max(error.interval.low, 0.0)))
@@ -89,7 +89,7 @@ def _root(squared: MetricValue) -> MetricValue:
 
 
 def adjacent_accuracy(pairs: Pairs, values: npt.ArrayLike, *, level: float = 0.95) -> MetricValue:
-    """The share of pairs at most one rank apart; options rank by value, equal values share a rank.
+    """Return the share of pairs at most one rank apart; options rank by value, and equal values share a rank.
 
     >>> pairs = Pairs(np.array([0, 0, 0]), np.array([0, 1, 2]), 3)
     >>> round(adjacent_accuracy(pairs, [0, 0.1, 1]).value, 3)

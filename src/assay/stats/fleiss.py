@@ -26,7 +26,9 @@ from assay.types import MetricValue
 
 
 def fleiss_kappa(ratings: Ratings, *, rng: np.random.Generator, level: float = 0.95) -> MetricValue:
-    """Agreement of several raters beyond what the options' shares give by chance; undefined with one option.
+    """Compute the agreement of several raters beyond the chance given by the options' shares;
+
+    undefined with one option.
 
     >>> kappa = fleiss_kappa(Ratings.of([[1, 1], [2, 2], [1, 2]]), rng=np.random.default_rng(1))
     >>> round(kappa.value, 4)
@@ -111,7 +113,7 @@ def _sums(ratings: Ratings, alike: FloatArray, chance: Callable[[FloatArray], Fl
 
 
 def _below(single: int) -> str:
-    """Why a number may lie below -1: items with one vote, or chance that alone gives more than half."""
+    """Return why a value may be below -1: items with one vote, or a chance agreement above one half."""
     if not single:
         return "below -1: agreement is rarer than by chance, which alone gives more than half"
     items = "1 item with one vote counts" if single == 1 else f"{single:,} items with one vote count"

@@ -27,7 +27,7 @@ MOST_STEPS = 200
 
 
 def mostly_one_value(values: FloatArray, units: Units) -> bool:
-    """Whether at least half of the rows share one value; `units` are these rows, or the clusters of them.
+    """Return whether at least half of the rows share one value; `units` are these rows or their clusters.
 
     >>> from assay.stats.clusters import units
     >>> values = np.array([1.0, 1.0, 0.4])
@@ -39,7 +39,7 @@ def mostly_one_value(values: FloatArray, units: Units) -> bool:
 
 
 def pseudo_size(values: FloatArray, clusters: Clusters, units: Units) -> tuple[float, bool]:
-    """How many rows the pseudo-observation has, and whether rows stand for themselves rather than for clusters.
+    """Return the size of the pseudo-observation in rows, and whether units are rows rather than clusters.
 
     It has one row, or with clusters sqrt(design effect * mean size), the design effect between 1 and the mean size. The
     mean is that of the cluster which a row is in: where a few clusters hold most rows, they decide what can be missing.
@@ -133,7 +133,7 @@ def _excess(y: FloatArray, k: FloatArray, s: float) -> float:
 
 
 def _saddlepoint(y: FloatArray, k: FloatArray) -> float:
-    """Where the derivative of the cumulant function, sum k y / (1 - s y), is 0: it rises from a pole to s = 0."""
+    """Return the root of the derivative of the cumulant function, sum k y / (1 - s y), between a pole and s = 0."""
     low, high = 1 / float(y.min()), 0.0
     s = low / 2
     for _ in range(MOST_STEPS):
@@ -154,7 +154,7 @@ def _saddlepoint(y: FloatArray, k: FloatArray) -> float:
 def _root(
     function: Callable[[float], float], ends: tuple[float, float], values: tuple[float, float], precision: float = 1e-13
 ) -> float:
-    """Where a function is 0 between two ends at which it has different signs, by the Illinois rule."""
+    """Find a root between two ends where the function has different signs, by the Illinois method."""
     (left, right), (at_left, at_right), last = ends, values, 0
     middle = left
     for _ in range(MOST_STEPS):

@@ -32,7 +32,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HumanCeiling:
-    """Agreement of people with the others, of the judge with the same others, and whom the judge matches or beats."""
+    """The agreement of people and of the judge with the other people, and the people it matches or beats."""
 
     ceiling: MetricValue
     judge: MetricValue

@@ -26,14 +26,14 @@ OTHER_WIDTHS = "one rater's numbers vary more than ten times as much as another'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intraclass:
-    """How far one rater can be trusted (`single`, ICC(2,1)), and the mean of all k raters (`mean`, ICC(2,k))."""
+    """The reliability of a single rater (`single`, ICC(2,1)) and of the mean of all k raters (`mean`, ICC(2,k))."""
 
     single: MetricValue
     mean: MetricValue
 
 
 def intraclass(table: npt.ArrayLike, clusters: Clusters = None, *, level: float = 0.95) -> Intraclass:
-    """ICC(2,1) and ICC(2,k) of numbers, one row per item and one column per rater, NaN where one is missing.
+    """Compute ICC(2,1) and ICC(2,k); one row per item, one column per rater, NaN where a rating is missing.
 
     Items that some rater left out are not used. The interval speaks of more items rated by these raters: a
     jackknife over items, or clusters of items, on Fisher's z of k raters. The mean's bounds follow from the
@@ -83,7 +83,7 @@ def _single(used: FloatArray, clusters: Clusters, level: float) -> MetricValue:
 
 
 def _other_scales(ratings: FloatArray) -> str | None:
-    """Why absolute agreement may be next to nothing although raters see the same: they use scales of their own."""
+    """Explain low absolute agreement among correlated raters: they use different scales."""
     if ratings.mean(axis=0).var() > MOST_OF_LEVELS * ratings.var():
         return FAR_APART
     widths = ratings.std(axis=0)
@@ -108,7 +108,7 @@ def _left_out(rows: FloatArray, clusters: Clusters, raters: int, level: float) -
 
 
 def _icc(sums: FloatArray, raters: int) -> FloatArray:
-    """ICC(2,1) from the number of items, the raters' sums, and the sums of squared item sums and of squares."""
+    """Compute ICC(2,1) from the number of items, the raters' sums, and the sums of squares."""
     n, by_rater, by_item, squares = sums[..., 0], sums[..., 1:-2], sums[..., -2], sums[..., -1]
     level = by_rater.sum(axis=-1) ** 2 / (n * raters)
     items = by_item / raters - level

@@ -93,7 +93,7 @@ def rate(
     level: float = 0.95,
     undefined: str = "there is nothing to divide by",
 ) -> MetricValue:
-    """Precision or recall: a ratio whose interval is widened where fewer than 10 stand in the denominator.
+    """Return the interval of precision or recall, widened if the denominator is below 10.
 
     How many those are is luck, too, and Wilson's interval then covers too little near the ends. It is joined with the
     quantiles of Beta(k, n - k + 1/2) below and of Beta(k + 1/2, n - k) above. Clusters, and documents with several
@@ -143,7 +143,7 @@ def score_interval(unit_sums: Units, level: float) -> Interval:
 
 
 def _effective(used: Units, level: float) -> tuple[float, float, str, float]:
-    """The effective size, the quantile that goes with it, the method's name, and the standard error."""
+    """Return the effective size, the quantile for it, the name of the method, and the standard error."""
     part, whole, n = used.column(0), used.column(1), used.n
     equal = bool(np.all(whole == whole[0]))
     share = used.total(0) / used.total(1)

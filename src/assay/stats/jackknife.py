@@ -22,7 +22,7 @@ EDGE = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """An estimate, the estimates without each unit, how many units each stands for, and whether units are clusters."""
+    """An estimate, its leave-one-out estimates, the size of each unit, and whether units are clusters."""
 
     estimate: float
     without: FloatArray

@@ -21,7 +21,7 @@ Weighting = Literal["none", "linear", "quadratic"]
 
 
 def distances(values: npt.ArrayLike, weighting: Weighting = "none") -> FloatArray:
-    """How far apart options are: 0 or 1, or by value |vi - vj| or (vi - vj)^2, the farthest two 1 apart.
+    """Return the distance between options: 0 or 1, or by value |vi - vj| or (vi - vj)^2, scaled to a maximum of 1.
 
     >>> distances([0, 0.5, 1], "quadratic").tolist()
     [[0.0, 0.25, 1.0], [0.25, 0.0, 0.25], [1.0, 0.25, 0.0]]

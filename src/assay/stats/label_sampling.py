@@ -1,4 +1,4 @@
-"""Which samples people should label, with known chances, and whether labels look as if they were drawn at random.
+"""Choose samples for people to label, with known probabilities, and test whether labels look randomly drawn.
 
 Särndal, C.-E., Swensson, B. and Wretman, J. (1992), Model Assisted Survey Sampling, chapter 3: systematic sampling with
 chances in proportion to size.
@@ -18,7 +18,7 @@ LEAST_SHARE = 0.2
 
 
 def origin_chance(labelled: npt.ArrayLike, rest: npt.ArrayLike) -> float:
-    """How likely the judge's means on labelled and other samples differ this much if labels were drawn at random.
+    """Return the p-value of the difference between the judge's means on labelled and other samples.
 
     Welch's test; a small chance says that somebody chose what to label.
 
@@ -62,7 +62,7 @@ def chances_to_label(doubt: npt.ArrayLike, n: int) -> FloatArray:
 
 
 def drawn(chances: npt.ArrayLike, *, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """The places drawn with the given chances, as many as they add up to: systematic sampling in random order.
+    """Draw positions with the given probabilities: systematic sampling in random order.
 
     >>> drawn([0.5, 0.5, 1.0], rng=np.random.default_rng(1)).size
     2

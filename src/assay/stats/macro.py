@@ -130,7 +130,7 @@ def _caveat(ids: IntArray) -> str | None:
 
 
 def _parts(residual: FloatArray, codes: IntArray, ids: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Of each group its number of clusters and its squares; and the sums of each cluster over all groups."""
+    """Return for each group its number of clusters and its squares; and each cluster's sums over all groups."""
     pairs = codes * (int(ids.max()) + 1) + ids
     owners = np.unique(pairs) // (int(ids.max()) + 1)
     squares = np.zeros(int(owners.max()) + 1)

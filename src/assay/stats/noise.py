@@ -1,4 +1,4 @@
-"""How much a mean moves when the same model answers the same items again."""
+"""The variation of a mean when the same model answers the same items again."""
 
 from __future__ import annotations
 

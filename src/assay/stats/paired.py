@@ -33,7 +33,7 @@ TOO_FEW = "a difference needs at least 2 items in both runs"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
-    """The second mean minus the first, with its interval; the chance of such a difference if there is none.
+    """The second mean minus the first with its interval, and the p-value of the difference.
 
     `narrow` is the interval that shows equivalence: of 90 % where the other is of 95 %. `share_squared` is the mean
     squared difference of an item, for 0/1 values the share that flipped; with clusters it counts what they cost.
@@ -54,11 +54,11 @@ class Paired:
 
     @property
     def n(self) -> int:
-        """The number of items that both have."""
+        """Return the number of items that both runs have."""
         return self.wins + self.ties + self.losses
 
     def clear_but_for_guard(self, p: float | None) -> bool:
-        """Whether Student's interval and p call the difference clear, and only the guarded interval does not."""
+        """Return whether the t interval and p are clear and only the guarded interval is not."""
         if self.unguarded is None or verdict(self, p) != "no clear difference":
             return False
         plain = replace(self, difference=replace(self.difference, interval=self.unguarded))
@@ -131,7 +131,9 @@ def paired(
 
 
 def _of_one_mind(unit_sums: Units) -> bool:
-    """Are all clusters of one size, each won, lost or tied as a whole? Then each is one 0/1 item."""
+    """Return whether all clusters have one size and are won, lost or tied as a whole, so that each counts as one 0/1
+    item.
+    """
     gap, size, square = (unit_sums.column(place) for place in range(3))
     return bool(np.all(size == size[0]) and np.all(np.abs(gap) == square) and np.isin(square, (0.0, size[0])).all())
 
@@ -152,7 +154,7 @@ def _paired(
 
 
 def mcnemar(wins: int, losses: int) -> float:
-    """The exact two-sided chance of flips as lopsided as these, if each way is as likely.
+    """Return the exact two-sided p-value of McNemar's test.
 
     >>> round(mcnemar(548, 519), 4)
     0.3914
@@ -189,7 +191,8 @@ def _tango_high(wins: int, losses: int, n: int, z: float) -> float:
 
 
 def tango_statistic(wins: int, losses: int, n: int, difference: float) -> float:
-    """How many standard errors the difference seen lies above an assumed one, whose flips are fitted to the data.
+    """Return the distance of the observed difference from an assumed one, in standard errors fitted under the
+    assumption.
 
     >>> tango_statistic(5, 5, 20, 0.0)
     0.0
@@ -259,7 +262,7 @@ class _Spread:
 
 @dataclass(frozen=True, slots=True)
 class _Guard:
-    """Widens intervals of differences of which at least half are 0; `scaled` is None where there is no guard."""
+    """Widens intervals of differences if at least half of them are 0; `scaled` is None if it does not apply."""
 
     scaled: Units | None
     span: float
@@ -332,7 +335,7 @@ def _signed_sums(sizes: FloatArray, counts: npt.NDArray[np.int64], draws: int, r
 
 
 def items_to_decide(share_squared: float, difference: float, *, level: float = 0.95, power: float = 0.8) -> int | None:
-    """How many items would show a difference this large with this power; None where it cannot be said.
+    """Return how many items would show a difference this large with this power; None if it cannot be computed.
 
     `share_squared` is the mean squared difference of an item: the share of flips of 0/1 values.
 
@@ -349,7 +352,7 @@ Verdict = Literal["better", "worse", "equivalent", "undecided", "no clear differ
 
 
 def verdict(result: Paired, p: float | None, *, margin: float | None = None) -> Verdict:
-    """What a difference comes to: clear only if its interval leaves out 0 and the adjusted chance is small, both.
+    """Return the verdict on a difference: clear only if its interval excludes 0 and the adjusted p-value is small.
 
     With a margin, a difference whose narrow interval lies inside ±margin is equivalence, however clear it is.
 

@@ -1,4 +1,4 @@
-"""Differences of two numbers that are functions of sums over the same items: F1, kappa, MCC, macro averages.
+"""Differences of two statistics of sums over the same items: F1, kappa, MCC, macro averages.
 
 The paired form of the Bayesian bootstrap: an item keeps one random weight in both runs, so that what is hard for both
 cancels out. The p-value swaps the two runs at random within each item, which changes nothing if they are alike.
@@ -26,7 +26,7 @@ PseudoSums = Callable[[int, np.random.Generator], tuple[FloatArray, FloatArray]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SumPair:
-    """What items add to the sums of two runs, and the number that is made of the sums (NaN where undefined).
+    """The contributions of items to the sums of two runs, and the statistic of the sums (NaN if undefined).
 
     `before` and `after` hold one row per distinct item and `codes` the row of each item. `pseudo` draws the sums of the
     pseudo-items of both runs, `undefined` is the reason to give for NaN, `unbounded` why there can be no interval.
@@ -43,7 +43,7 @@ class SumPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedSums:
-    """The difference of two numbers over the same items, and the two numbers themselves."""
+    """The difference of two statistics over the same items, and the two values."""
 
     difference: Paired
     before: MetricValue
@@ -53,7 +53,7 @@ class PairedSums:
 def paired_sums(
     pair: SumPair, clusters: Clusters = None, *, rng: np.random.Generator, level: float = 0.95
 ) -> PairedSums:
-    """Compute the second number minus the first, with the paired Bayesian bootstrap interval and a permutation p."""
+    """Compute the second value minus the first, with its paired bootstrap interval and permutation p-value."""
     n, width = len(pair.codes), pair.before.shape[1]
     rows = np.concatenate([pair.before, pair.after], axis=1)
     present = np.bincount(pair.codes, minlength=len(rows))
@@ -105,7 +105,7 @@ def paired_sums(
 
 
 def _single_effects(pair: SumPair, totals: FloatArray, present: IntArray) -> tuple[int, int]:
-    """Count the items that raise, and that lower, the first number when they alone are taken from the second run."""
+    """Count the items that raise, and that lower, the first value when they alone are replaced by the second run's."""
     effect = pair.value(totals + pair.after - pair.before) - pair.value(totals)
     return int(present[effect > 1e-12].sum()), int(present[effect < -1e-12].sum())
 
@@ -113,7 +113,7 @@ def _single_effects(pair: SumPair, totals: FloatArray, present: IntArray) -> tup
 def _swapped(
     unit_sums: Units, value: Callable[[FloatArray], FloatArray], reach: float, rng: np.random.Generator
 ) -> float:
-    """Compute the share of random swaps within items that bring the two numbers as far apart as they are."""
+    """Compute the share of random swaps within items whose difference is at least as large as the observed one."""
     width = unit_sums.sums.shape[1] // 2
     totals = unit_sums.counts @ unit_sums.sums
     change = unit_sums.sums[:, width:] - unit_sums.sums[:, :width]
@@ -133,7 +133,7 @@ def _swapped(
 def pseudo_table_pair(
     draws: int, classes: int, amount: float, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Draw hits, truths and predictions per class of pseudo-items for two runs.
+    """Draw hits, ground truths and predictions per class of pseudo-items for two runs.
 
     The pseudo-items are spread evenly over all triples of a true class and two predictions: an item has one truth and
     one weight, whatever the runs say of it.

@@ -1,4 +1,4 @@
-"""What the judges of a panel, and the criteria of a rubric, say together and apart.
+"""Agreement among the judges of a panel and among the criteria of a rubric.
 
 Clemen, R. T. and Winkler, R. L. (1985), Limits for the precision and value of information from dependent
 sources, Operations Research 33: the equivalent number of independent sources. Kish, L. (1965), Survey
@@ -26,12 +26,12 @@ from assay.stats.ratings import MISSING, Ratings
 from assay.types import MetricValue
 
 BLOCK_NUMBERS = 400_000
-"""How many numbers a block of pairs of judges holds: small enough for the processor's cache."""
+"""The number of values in a block of pairs of judges: small enough for the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairValue:
-    """A number of two judges, or of two criteria, by their places."""
+    """A statistic of two judges, or of two criteria, given by index."""
 
     first: int
     second: int
@@ -106,7 +106,7 @@ def _plain_kappas(ratings: Ratings, weighting: Weighting, level: float) -> tuple
 
 
 def leave_one_out(ratings: Ratings, number: Callable[[Ratings], MetricValue]) -> tuple[MetricValue, ...]:
-    """A number of the panel without each of its judges in turn: agreement that rises without one names it.
+    """Compute a statistic of the panel without each judge in turn: agreement that rises without a judge points at it.
 
     >>> values = leave_one_out(Ratings.of([[1, 1, 2], [2, 2, 1]]), panel_agreement)
     >>> [value.value for value in values]
@@ -116,7 +116,7 @@ def leave_one_out(ratings: Ratings, number: Callable[[Ratings], MetricValue]) ->
 
 
 def effective_judges(table: npt.ArrayLike, clusters: Clusters = None, *, level: float = 0.95) -> MetricValue:
-    """How many independent judges say as much as these J: J / (1 + (J - 1) r).
+    """Return the number of independent judges equivalent to these J: J / (1 + (J - 1) r).
 
     r is the mean correlation of two judges over all pairs of them. Give the judges' errors (vote - truth)
     where the truth is known, else their votes: one row per item, one column per judge, NaN where one is missing.
@@ -199,7 +199,7 @@ def _correlations(
 
 
 def constant_criteria(table: npt.ArrayLike) -> tuple[int, ...]:
-    """The criteria, one per column, that gave every item the same value: they tell no items apart.
+    """Return the criteria, one per column, that gave every item the same value and therefore do not distinguish items.
 
     >>> constant_criteria([[1, 0.5], [1, 1.0], [np.nan, 0.0]])
     (0,)
@@ -217,7 +217,7 @@ def redundant_criteria(
     name: Name = "spearman",
     level: float = 0.95,
 ) -> tuple[PairValue, ...]:
-    """Two criteria, one per column, whose correlation is beyond the threshold, either way: the strongest first.
+    """Return pairs of criteria, one per column, whose absolute correlation exceeds the threshold, strongest first.
 
     >>> pairs = redundant_criteria([[1, 2, 9], [2, 3, 1], [3, 5, 8], [4, 9, 2]])
     >>> [(pair.first, pair.second) for pair in pairs]

@@ -1,4 +1,4 @@
-"""How many samples a difference needs, how large one must be to be found, and how likely it is to be.
+"""The sample size for a difference, the smallest detectable difference, and the power.
 
 Miettinen, O. S. (1968), The matched pairs design in the case of all-or-none responses, Biometrics 24.
 Fleiss, J. L., Levin, B. and Paik, M. C. (2003), Statistical Methods for Rates and Proportions, chapter 4.
@@ -17,7 +17,7 @@ POWER = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Design:
-    """How two runs are compared: the variance of what is averaged if there is no difference, and if there is one.
+    """The design of a comparison: the variance of the averaged quantity without and with a difference.
 
     `at_null` and `at(d)` are variances of an item (paired) or of an item in each run (unpaired); `most` is the
     largest difference there can be.
@@ -65,7 +65,7 @@ def unpaired_mean(variance: float) -> Design:
 
 
 def items_needed(design: Design, difference: float, *, power: float = POWER, level: float = 0.95) -> int | None:
-    """How many samples (of each run, where they are different ones) show a difference with this power.
+    """Return how many samples (per run, if they differ) show a difference with this power.
 
     >>> items_needed(paired_design(0.2), 0.05), items_needed(unpaired_share(0.8), 0.05)
     (626, 906)
@@ -80,7 +80,7 @@ def items_needed(design: Design, difference: float, *, power: float = POWER, lev
 
 
 def power_of(design: Design, difference: float, n: int, *, level: float = 0.95) -> float:
-    """How likely n samples show a difference.
+    """Return the probability that n samples show a difference.
 
     >>> round(power_of(paired_design(0.2), 0.05, 626), 2)
     0.8
@@ -93,7 +93,7 @@ def power_of(design: Design, difference: float, n: int, *, level: float = 0.95) 
 
 
 def detectable(design: Design, n: int, *, power: float = POWER, level: float = 0.95) -> float | None:
-    """The smallest difference that n samples show with this power; None when there is none so small.
+    """Return the smallest difference that n samples show with this power; None if none is small enough.
 
     >>> round(detectable(paired_design(0.2), 626), 3)
     0.05

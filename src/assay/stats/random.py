@@ -1,4 +1,4 @@
-"""Random numbers that depend on the seed of the run and the address of the value, and on nothing else."""
+"""Random numbers that depend only on the run's seed and the address of the value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def generator(seed: int, address: str) -> np.random.Generator:
-    """The random numbers of one value: the same seed and address give the same interval, run after run.
+    """Return the generator for one value: the same seed and address always give the same interval.
 
     >>> generator(1, "judge/mean/score_mean").integers(0, 100, 3).tolist() == (
     ...     generator(1, "judge/mean/score_mean").integers(0, 100, 3).tolist())

@@ -1,4 +1,4 @@
-"""Ratings of items by several raters, with gaps: votes of a panel, or labels of several people."""
+"""Ratings of items by several raters, with missing ones: votes of a panel, or labels of several people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MISSING = -1
 
 
 def coded(labels: Sequence[Hashable | None], options: Sequence[Hashable]) -> IntArray:
-    """The place of each label among the declared options; None, an abstention, becomes -1.
+    """Return the index of each label among the declared options; None, an abstention, becomes -1.
 
     >>> coded(["good", None, "bad"], ["bad", "good"]).tolist()
     [1, -1, 0]
@@ -44,7 +44,7 @@ class Ratings:
 
     @classmethod
     def of(cls, table: npt.ArrayLike, clusters: Clusters = None) -> Ratings:
-        """Ratings from numbers with NaN for gaps; the scale is what occurs.
+        """Build ratings from numbers with NaN for missing ones; the scale consists of the values that occur.
 
         >>> Ratings.of([[1, 2], [2, np.nan]]).codes.tolist()
         [[0, 1], [1, -1]]
@@ -58,16 +58,16 @@ class Ratings:
 
     @property
     def options(self) -> int:
-        """K, the number of declared options."""
+        """Return K, the number of declared options."""
         return len(self.values)
 
     @property
     def raters(self) -> int:
-        """J, the number of raters."""
+        """Return J, the number of raters."""
         return int(self.codes.shape[1])
 
     def counts(self) -> FloatArray:
-        """How many raters gave each item each option.
+        """Count the raters per item and option.
 
         >>> Ratings.of([[1, 2, 1]]).counts().tolist()
         [[2.0, 1.0]]
@@ -88,7 +88,7 @@ class Ratings:
         return Ratings(codes=np.delete(self.codes, rater, axis=1), values=self.values, clusters=self.clusters)
 
     def majority(self) -> IntArray:
-        """The option that most raters gave each item; -1 where two options tie or nobody gave one.
+        """Return the option that most raters chose for each item; -1 for a tie or without ratings.
 
         >>> Ratings.of([[1, 2, 1], [1, 2, 3]]).majority().tolist()
         [0, -1]

@@ -18,7 +18,9 @@ LEAST_OF_EACH_CLASS = 10
 
 
 def rogan_gladen(share: MetricValue, sensitivity: MetricValue, specificity: MetricValue) -> MetricValue:
-    """The share of yes that a judge with these rates must have seen; None with the reason where that cannot be told.
+    """Return the prevalence implied by a judge with these error rates;
+
+    None, with the reason, if it cannot be estimated.
 
     Rates from clustered or weighted labels count as many labels as their intervals say they are worth.
 
@@ -51,7 +53,7 @@ def rogan_gladen(share: MetricValue, sensitivity: MetricValue, specificity: Metr
 
 
 Rate = tuple[float, float]
-"""A share and the number of samples that it is worth."""
+"""A share and its sample size."""
 
 
 def _lang_reiczigel(share: Rate, sensitivity: Rate, specificity: Rate, z: float) -> tuple[float, float]:

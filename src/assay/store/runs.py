@@ -160,6 +160,17 @@ def rename(store: Store, record: RunRecord, spec: RunSpec) -> RunRecord:
         return _read_run(connection, record.no)
 
 
+def relabel(store: Store, record: RunRecord, *, name: str | None, tags: Sequence[str]) -> RunRecord:
+    """Give a run exactly this name, or none, and exactly these tags."""
+    changed = replace(record.spec, name=name, tags=tuple(dict.fromkeys(tags)))
+    # a spec of an older form stays as it was written: only its columns change
+    document = {"spec": changed.to_json()} if changed.version else {}
+    columns = {column: value for column, value in _names(changed).items() if column in ("name", "tags")}
+    with store.begin() as connection:
+        connection.execute(update(runs).where(runs.c.no == record.no).values(**columns, **document))
+        return _read_run(connection, record.no)
+
+
 def claim(store: Store, record: RunRecord) -> RunRecord:
     """Take an unfinished run over; refused while another live process works on it."""
     _refuse_second(record)

@@ -234,9 +234,9 @@ def back_up(path: Path, version: str) -> Path:
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":
             raise StoreError(f"the store {path} is damaged ({' '.join(verdict.split())}): it was left as it is")
-        _flush(partial)
+        flush(partial)
         partial.replace(copy)
-        _flush(path.parent)
+        flush(path.parent)
     except (sqlite3.Error, OSError) as error:
         partial.unlink(missing_ok=True)
         raise StoreError(
@@ -248,7 +248,7 @@ def back_up(path: Path, version: str) -> Path:
     return copy
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
     """Make sure that a file, or the names in a folder, are on the disk."""
     if sys.platform == "win32" and path.is_dir():
         return

@@ -256,13 +256,18 @@ def open_for_planning(location: str) -> Store:
 
 def store_exists(location: str) -> bool:
     """Whether there is a store at a location, of any schema."""
+    return stored_schema(location) is not None
+
+
+def stored_schema(location: str) -> str | None:
+    """The schema version of the store at a location, None where there is none."""
     if not is_postgres(location):
-        return stored_version(store_path(location)) is not None
+        return stored_version(store_path(location))
     address = postgres.address_of(location)
     engine = postgres.open_engine(address, read_only=True)
     try:
         with explained(address.shown), engine.connect() as connection:
-            return postgres.stored_version(connection, address) is not None
+            return postgres.stored_version(connection, address)
     finally:
         engine.dispose()
 

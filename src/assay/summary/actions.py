@@ -37,7 +37,7 @@ class Exclusion:
 
 
 def action_problems(loaded: LoadedTask) -> Iterator[Problem]:
-    """Everything wrong with the actions of a task: their filters, and the scores that these read."""
+    """Return all problems in a task's actions: their filters, and the scores that these read."""
     fields = {
         scorer.key: None if scorer.kind.values is None else (*scorer.kind.values, *scorer.kind.metadata)
         for scorer in loaded.scorers
@@ -50,7 +50,7 @@ def action_problems(loaded: LoadedTask) -> Iterator[Problem]:
 
 
 def excluded(actions: Sequence[Action], keys: Sequence[str], store: Store, rows_of: int) -> Exclusion:
-    """What the actions of a run take out of its metrics; `keys` are those of its scorers in order."""
+    """Return the samples that a run's actions exclude from the metrics; `keys` are its scorer keys in order."""
     if not actions:
         return Exclusion()
     positions: set[int] = set()
@@ -92,7 +92,7 @@ class _Scores:
 
 
 def _row(sample: Sample) -> Row:
-    """What a filter sees of a sample: its scores by scorer and field, values before metadata."""
+    """Build a filter's view of a sample: its scores by scorer and field, values before metadata."""
     scores = {}
     for key, score in sample.scores.items():
         fields = {**score.metadata, **score.values}
@@ -194,7 +194,7 @@ def _our_name(scorer: str, name: str, scores: _Scores) -> str:
 
 
 def _check_field(read: tuple[str, str], steps: Steps, scores: _Scores, checker: Checker) -> bool:
-    """Whether the task has such a scorer, and the scorer such a field, as far as that is known."""
+    """Check that the task has such a scorer and the scorer such a field, as far as that is known."""
     scorer, name = read
     if scorer not in scores.fields:
         if scores.checked:

@@ -1,4 +1,4 @@
-"""What a metric must beat, read from the stored scores where its kind says how."""
+"""The baselines of a metric, computed from the stored scores as its kind declares."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def with_baseline(
 
 
 def _over_trials(metric: LoadedMetric, trials: Trials | None) -> dict[str, Any]:
-    """Which score a metric's field comes from, and what chance becomes when trials become one value."""
+    """Return the score that a metric's field comes from, and the chance level when trials are combined."""
     rule = rule_of(getattr(metric.settings, "field", ""), trials)
     if rule is None:
         return {}

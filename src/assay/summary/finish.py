@@ -1,4 +1,4 @@
-"""The end of a run: its numbers are computed from what was committed, kept, and read again later."""
+"""The end of a run: compute its metrics from the committed rows, store them, and read them back later."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def conclude(
 
 
 def keep(store: Store, record: RunRecord, report: RunReport) -> None:
-    """Keep the numbers of a run, and close it."""
+    """Store the metrics of a run, and close it."""
     documents: list[dict[str, object]] = []
     for scorer in report.scorers:
         for metric in scorer.metrics:
@@ -101,12 +101,12 @@ def keep(store: Store, record: RunRecord, report: RunReport) -> None:
 
 
 def record_status(status: str) -> Status:
-    """A report's status as the store knows it."""
+    """Return a report's status in the store's terms."""
     return "partial" if status == "partial" else "completed"
 
 
 def stored_report(store: Store, record: RunRecord) -> RunReport:
-    """The numbers of a finished run as they were kept."""
+    """Read the stored metrics of a finished run."""
     if record.summary is None:
         raise SpecError(
             f"run {record.id} is {runs.state(record)} and has no metrics yet: run its file again to finish it"

@@ -1,4 +1,4 @@
-"""What the metrics of a run are computed from."""
+"""The inputs of a run's metrics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.store.store import Store
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricInputs:
-    """What the metrics of a run are computed from: its committed rows but those left out, and how trials become one.
+    """The inputs of a run's metrics: its committed rows without the excluded ones, and the rule that combines trials.
 
     `keys` are those of the run's scorers. `layout` says how many rows may come of one sample: all of them are
     one cluster. So are those with the same `source_id` when the rows of the dataset come in `families`.

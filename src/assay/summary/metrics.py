@@ -1,4 +1,4 @@
-"""From stored scores to numbers: every metric is computed from what was committed, nothing else."""
+"""Compute every metric from the committed scores."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def scorer_report(basis: MetricInputs, slot: int, scorer: LoadedScorer, *, n_fai
 
 
 def _text_in(basis: MetricInputs, slot: int, field: str) -> str:
-    """Which sample has text where a metric needs numbers."""
+    """Find the sample that has text where a metric needs numbers."""
     for page in _Kept(
         evidence.score_pages(basis.store, basis.rows_of, slot, metadata=True, inputs=True), basis.without
     ):
@@ -101,7 +101,7 @@ def _text_in(basis: MetricInputs, slot: int, field: str) -> str:
 
 
 def _detail(basis: MetricInputs, scorer: LoadedScorer, metadata: StoredMetadata) -> Mapping[str, Any] | None:
-    """What only all samples together show, for the scorers that have such a thing."""
+    """Return the details that some scorers derive from all samples together."""
     parts: list[Mapping[str, Any]] = []
     if scorer.kind.count is not None:
         parts.append(scorer.kind.count(scorer.settings, metadata) or {})
@@ -115,7 +115,7 @@ def _detail(basis: MetricInputs, scorer: LoadedScorer, metadata: StoredMetadata)
 
 
 def _reported(samples: Iterator[Sample], key: str) -> Iterator[Said]:
-    """What a scorer reported of every sample: the metadata of its score, or why it failed."""
+    """Return a scorer's report on every sample: the metadata of its score, or its failure."""
     for sample in samples:
         if key in sample.scores:
             yield sample.sample_id, sample.scores[key].metadata, None
@@ -124,7 +124,7 @@ def _reported(samples: Iterator[Sample], key: str) -> Iterator[Said]:
 
 
 def _with_bounds(result: MetricResult, metric: LoadedMetric, scorer: LoadedScorer, n_failed: int) -> MetricResult:
-    """Where a mean would lie if every failed sample had the least, or the greatest, value that there is."""
+    """Add the bounds of a mean if every failed sample had the lowest, or the highest, possible value."""
     per_sample = metric.per_sample
     if per_sample is None or not per_sample.is_field or per_sample.macro_by is not None or not n_failed:
         return result
@@ -162,7 +162,7 @@ def _with_plug_in(
 
 
 def _with_unlabelled(metric: LoadedMetric, result: MetricResult, unlabelled: Mapping[str, int]) -> MetricResult:
-    """The result with the number of samples that have no group or no cluster, where there are such."""
+    """Add the number of samples without a group or cluster to the result, if there are any."""
     templates = {
         "group": metric.settings.group_by,
         "cluster": metric.settings.cluster_by,
@@ -209,7 +209,7 @@ def _table(basis: MetricInputs, slot: int, scorer: LoadedScorer) -> tuple[Table,
 
 
 def _clusters(basis: MetricInputs, page: evidence.ScorePage, families: dict[str, int]) -> list[int] | None:
-    """The number of each row's family: what came of the same sample, or of the same row of a generator's source."""
+    """Return the family of each row: rows from one sample, or from one source row of a generator, share a number."""
     if basis.families:
         named = (str(orjson.loads(text).get("source_id", i)) for text, i in zip(page.inputs, page.ids, strict=True))
         return [families.setdefault(name, len(families)) for name in named]
@@ -219,7 +219,7 @@ def _clusters(basis: MetricInputs, page: evidence.ScorePage, families: dict[str,
 
 
 def _aggregated(pages: Iterator[evidence.ScorePage], trials: Trials, layout: RowLayout) -> Iterator[evidence.ScorePage]:
-    """The pages with one score per sample instead of one per trial; rows with the same number are the same sample."""
+    """Combine the trials of each sample into one score, page by page."""
     rows = (
         (position, page.values[i], page.inputs[i : i + 1], page.ids[i : i + 1])
         for page in pages

@@ -1,4 +1,4 @@
-"""How much a mean moves by asking again alone, from the trials of a run."""
+"""The variation of a mean from asking again alone, estimated from the trials of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several answers to the same sample become one score."""
+"""Combine several answers to a sample into one score."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assay.errors import SpecError
 from assay.spec.task import Aggregator, ScoreAggregator, Trials
 
 PLUG_IN = "_plug_in"
-"""Ends the name under which the plug-in value of pass@k and pass^k stands beside the unbiased one."""
+"""The suffix of the plug-in value of pass@k and pass^k, listed beside the unbiased one."""
 SHARE = (0.0, 1.0)
 _PASS = ("pass@k", "pass^k")
 # of values that come equally often the mode is the one that came first, in the order of the trials
@@ -44,13 +44,13 @@ def aggregate(scores: Sequence[Mapping[str, Any]], trials: Trials) -> dict[str, 
 
 
 def rule_of(field: str, trials: Trials | None) -> ScoreAggregator | None:
-    """The rule that gives a field its value; None for the mean over trials of the score of that name."""
+    """Return the rule that produces a field's value; None for the mean over trials of the score with that name."""
     rules = trials.score_aggregators or () if trials is not None else ()
     return next((rule for rule in rules if (rule.aggregator.score_name or rule.score_name) == field), None)
 
 
 def chance_over_trials(rule: ScoreAggregator | None, trials: Trials | None) -> Callable[[float], float]:
-    """What the chance of success of a single trial becomes under a rule.
+    """Return the chance level of a combined score, from that of a single trial.
 
     >>> trials = Trials(num_trials=4, score_aggregators=[
     ...     ScoreAggregator(score_name="ok", aggregator=Aggregator(function="pass@k", k=2))])
@@ -86,7 +86,7 @@ def _above(bound: float, n: int, chance: float) -> float:
 
 
 def why_undefined(field: str, trials: Trials | None) -> str | None:
-    """Why pass@k or pass^k has no value whatever the answers are: k is larger than the number of trials."""
+    """Explain why pass@k or pass^k is always undefined: k exceeds the number of trials."""
     rule = rule_of(field, trials)
     if rule is None or trials is None or (rule.aggregator.k or 0) <= trials.num_trials:
         return None
@@ -95,7 +95,7 @@ def why_undefined(field: str, trials: Trials | None) -> str | None:
 
 
 def ranges_of(declared: Mapping[str, Range], trials: Trials | None) -> dict[str, Range]:
-    """Between which bounds the fields lie once trials have become one score: `pass@k` and `pass^k` give shares.
+    """Return the bounds of the combined fields: `pass@k` and `pass^k` are shares.
 
     >>> ranges_of({"is_correct": (0.0, 1.0)}, None)
     {'is_correct': (0.0, 1.0)}
@@ -137,7 +137,7 @@ def _by_rule(name: str, values: Sequence[float], rule: Aggregator) -> dict[str, 
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """The chance that at least one of k tries succeeds, taking the share of successes for the truth.
+    """Return the probability that at least one of k tries succeeds, using the observed share of successes.
 
     >>> round(pass_at_k(5, 2, 3), 3)
     0.784
@@ -146,7 +146,7 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 
 
 def pass_hat_k(n: int, c: int, k: int) -> float:
-    """The chance that all of k tries succeed, taking the share of successes for the truth.
+    """Return the probability that all of k tries succeed, using the observed share of successes.
 
     >>> round(pass_hat_k(5, 2, 3), 3)
     0.064

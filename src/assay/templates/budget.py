@@ -1,4 +1,4 @@
-"""What one rendering may use: steps, characters and time, so that no template takes all memory or never ends.
+"""The budget of a rendering: steps, characters and time, so that no template exhausts memory or runs forever.
 
 Steps and characters are counted where they arise, so the same template fails on every machine. Time is watched from
 another thread, for work that is neither: comparing long texts a million times.
@@ -29,11 +29,11 @@ _IDLE_POLLS = 40
 
 
 class TimeUp(BaseException):
-    """Raised inside a rendering that takes too long; no `except Exception` on its way may swallow it."""
+    """Raised inside a rendering that takes too long; `except Exception` must not catch it."""
 
 
 class Budget:
-    """What a rendering has used; one inside another shares its budget."""
+    """The resources used by a rendering; nested renderings share one budget."""
 
     __slots__ = ("depth", "steps", "text", "watched")
 
@@ -44,19 +44,19 @@ class Budget:
         self.watched = _Watched()
 
     def step(self, n: int = 1) -> None:
-        """Count steps; a SecurityError when there are too many."""
+        """Count steps; raise SecurityError if there are too many."""
         self.steps += n
         if self.steps > MOST_STEPS:
             raise SecurityError(f"the template takes more than {MOST_STEPS:,} steps")
 
     def charge(self, size: int) -> None:
-        """Count characters; a SecurityError when there are too many."""
+        """Count characters; raise SecurityError if there are too many."""
         self.text += size
         if self.text > MOST_TOTAL:
             raise SecurityError(f"the template creates more than {MOST_TOTAL:,} characters")
 
     def charge_result(self, value: Any) -> Any:
-        """Count what a value takes by itself, and return it."""
+        """Count the size of a value, and return it."""
         if isinstance(value, _TEXT):
             self.charge(len(value))
         elif isinstance(value, _ENTRIES):
@@ -105,7 +105,7 @@ _SEQUENCES = (list, tuple, set, frozenset, range, KeysView, ValuesView, ItemsVie
 
 
 class _Watching:
-    """Whether a thread watches the time of renderings."""
+    """Return whether a thread watches the time of renderings."""
 
     on = False
 
@@ -128,7 +128,7 @@ _all_watched: list[_Watched] = []
 
 
 def _watch() -> None:
-    """Interrupt renderings that take too long, until there has been none for a while."""
+    """Interrupt renderings that take too long, until there have been none for a while."""
     idle = 0
     while True:
         time.sleep(_POLL_S)
@@ -151,7 +151,7 @@ def _watch() -> None:
 
 
 def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Raise an error in another thread at its next bytecode; None takes back one that has not been raised yet."""
+    """Raise an error in another thread at its next bytecode; None withdraws one that was not raised yet."""
     import ctypes
 
     raised = ctypes.py_object(error) if error is not None else None

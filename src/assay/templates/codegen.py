@@ -1,4 +1,4 @@
-"""How templates become Python: nothing is computed while compiling, and joins, slices and loops are counted."""
+"""Compile templates to Python without constant folding; joins, slices and loops are counted."""
 
 from __future__ import annotations
 

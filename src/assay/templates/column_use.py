@@ -1,4 +1,4 @@
-"""Which columns a template reads, from its syntax tree."""
+"""The columns that a template reads, from its syntax tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _METHODS = frozenset({"items", "keys", "values", "get"})
 
 
 def surely_read(source: str) -> Iterator[tuple[str, int]]:
-    """The columns that the template reads without asking whether they are there, with their lines."""
+    """Return the columns that the template reads unconditionally, with their lines."""
     tree = environment().parse(source)
     if any(name.name == "sample" and name.ctx != "load" for name in tree.find_all(nodes.Name)):
         return

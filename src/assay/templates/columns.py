@@ -1,4 +1,4 @@
-"""What can be said of a template before any sample is seen: its syntax, and the columns it reads."""
+"""Static analysis of a template: its syntax, and the columns it reads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ColumnUse:
 
 
 def check_syntax(template: str) -> str | None:
-    """What Jinja cannot read in the template, with the template's line; None when all is well.
+    """Return the syntax error of a template with its line; None without one.
 
     >>> check_syntax("{{ sample.x")
     "line 1: unexpected end of template, expected 'end of print statement'."
@@ -46,7 +46,7 @@ def columns_read(template: str) -> tuple[ColumnUse, ...]:
 
 
 def names_read(template: str) -> frozenset[str]:
-    """The variables that a template needs: `sample`, and what else its place offers.
+    """Return the variables that a template needs: `sample`, and others that its context offers.
 
     >>> sorted(names_read("{{ sample.x }} {{ topic }}"))
     ['sample', 'topic']

@@ -1,4 +1,4 @@
-"""A template made ready once: what it names, and how it gives a value or text."""
+"""Templates compiled once: the names they use, and their evaluation to a value or text."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def one_expression(tree: nodes.Template) -> nodes.Expr | None:
 
 @lru_cache(maxsize=4096)
 def compiled(source: str) -> Compiled:
-    """The template made ready; a Jinja error when it cannot be read."""
+    """Compile a template; raise a Jinja error if its syntax is invalid."""
     jinja = environment()
     tree = jinja.parse(source)
     names = frozenset(undeclared(tree))
@@ -101,7 +101,7 @@ def failure(template: str, error: Exception, variables: Mapping[str, Any]) -> Te
 
 
 def cause(error: Exception, variables: Mapping[str, Any]) -> str:
-    """What went wrong, in one line."""
+    """Describe an error in one line."""
     if isinstance(error, RecursionError):
         return "the template or its value is nested too deeply"
     text = getattr(error, "message", None) or str(error) or type(error).__name__

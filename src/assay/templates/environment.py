@@ -24,7 +24,7 @@ _MOST_PATTERN = 10_000
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
-    """Plain JSON: nothing escaped for HTML, other alphabets kept."""
+    """Encode plain JSON: nothing escaped for HTML, non-ASCII characters kept."""
     if indent is None:
         return json.dumps(value, ensure_ascii=False)
     if indent > _MOST_INDENT:
@@ -40,7 +40,7 @@ def to_json(value: Any, indent: int | None = None) -> str:
 
 
 def json_escape(value: Any) -> str:
-    """Text as it stands between the quotes of a JSON string."""
+    """Escape text for use between the quotes of a JSON string."""
     return json.dumps(str(value), ensure_ascii=False)[1:-1]
 
 
@@ -100,7 +100,7 @@ def _printable(value: Any) -> Any:
 
 
 class MissingFieldError(UndefinedError):
-    """A column or key is not there, told apart from other undefined names."""
+    """A column or key does not exist, as distinct from other undefined names."""
 
 
 class TemplateEnvironment(ImmutableSandboxedEnvironment):
@@ -160,7 +160,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return budget().charge_result(value[part])
 
     def looped(self, values: Any) -> Any:
-        """What a loop goes through; counted before it begins where its length is known."""
+        """Return the iterable of a loop, counted in advance if its length is known."""
         if hasattr(values, "__len__"):
             budget().step(len(values))
             return values
@@ -181,7 +181,7 @@ def _ticking(values: Any) -> Iterator[Any]:
 
 @cache
 def environment() -> TemplateEnvironment:
-    """The one environment of all templates."""
+    """Return the single environment of all templates."""
     sandbox = TemplateEnvironment(
         extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"],
         undefined=StrictUndefined,

@@ -25,7 +25,7 @@ _UNTOUCHED = frozenset(
     {"abs", "attr", "count", "d", "default", "first", "float", "int", "items", "last", "length", "map", "max", "min"}
     | {"reject", "rejectattr", "select", "selectattr", "filesizeformat", "safe"}
 )
-"""Filters that create nothing: they give a part of their value, a number or a lazy sequence."""
+"""Filters that create nothing large: they return a part of their value, a number or a lazy sequence."""
 
 
 def refuse(operation: str) -> SecurityError:
@@ -103,7 +103,7 @@ def _check_fields(length: int, widths: list[int], fields: int, values: Iterable[
 
 
 def check_method(name: str, owner: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Refuse a method call whose result would be too large; gives the arguments, with iterators as lists."""
+    """Reject a method call whose result would be too large; return the arguments, with iterators as lists."""
     if isinstance(owner, int):
         check_width(*(args if name == "to_bytes" else ()), *kwargs.values())
         return args

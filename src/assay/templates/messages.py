@@ -1,4 +1,4 @@
-"""What is said of a template that gave no result."""
+"""The messages about templates that failed."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def failure_at(template: str, line: int, cause: str, *, missing: bool) -> Templa
 
 
 def too_long() -> TemplateFailure:
-    """What is said of text that passes the limit."""
+    """Describe a text that exceeds the limit."""
     return TemplateFailure(f"the text has more than {MOST_TEXT:,} characters")

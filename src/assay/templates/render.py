@@ -1,4 +1,4 @@
-"""Templates over a batch of rows: one value a row, and a failure where there is none."""
+"""Render templates over a batch of rows: one value per row, or a failure."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def render_value(template: str, variables: Mapping[str, Any]) -> Any:
 
 
 def render_text(template: str, variables: Mapping[str, Any]) -> str:
-    """The text of a template: `3` becomes "3", None becomes "None".
+    """Render a template as text: `3` becomes "3", None becomes "None".
 
     >>> render_text("{{ n }}", {"n": 3})
     '3'

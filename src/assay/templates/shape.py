@@ -1,4 +1,4 @@
-"""What a template is, told without Jinja: fixed text, one column, the reply, or anything else."""
+"""Classify a template without Jinja: fixed text, one column, the reply, or anything else."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def shape(source: str) -> Shape:
 
 
 def is_constant(template: str) -> bool:
-    """Whether the template gives the same text for every sample, whatever the sample.
+    """Return whether the template produces the same text for every sample.
 
     >>> is_constant("Paris"), is_constant("{{ sample.city }}")
     (True, False)

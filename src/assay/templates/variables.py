@@ -1,4 +1,4 @@
-"""What templates can name: the sample, the reply, and the conversation in several views."""
+"""The variables of templates: the sample, the reply, and several views of the conversation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Parts(list[Any]):
 
 
 class SampleRow(dict[str, Any]):
-    """A sample's columns; `sample_id` is there even when no column has that name."""
+    """A sample's columns; `sample_id` exists even if no column has that name."""
 
     def __init__(self, sample: Mapping[str, Any], sample_id: str) -> None:
         super().__init__(sample)
@@ -47,7 +47,7 @@ class SampleRow(dict[str, Any]):
 
 
 class OutputVariable:
-    """What the solver made of a sample."""
+    """The solver's output for a sample."""
 
     def __init__(self, rows: Rows, i: int) -> None:
         self._row = (rows, i)
@@ -112,7 +112,7 @@ _BUILD: dict[str, Callable[[Rows, int], Any]] = {
 
 
 class RowVariables(Mapping[str, Any]):
-    """The variables of one row, each made when it is first read."""
+    """The variables of one row, each built on first use."""
 
     def __init__(self, rows: Rows, i: int) -> None:
         self._row = (rows, i)
@@ -131,7 +131,7 @@ class RowVariables(Mapping[str, Any]):
 
 
 def row_variables(rows: Rows, i: int) -> Mapping[str, Any]:
-    """All that a template may name for row `i`: sample, solver_output, trace, messages and the rest.
+    """Return all variables for row `i`: sample, solver_output, trace, messages and the others.
 
     >>> rows = Rows(positions=[0], ids=["0"], samples=[{"q": "1+1"}], answers=["2"])
     >>> str(row_variables(rows, 0)["solver_output"].output)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from assay.api import viewing
+from assay.api import labels, viewing
 from assay.api.viewing import RunCard, RunRecord, RunReport
 from assay.report.charts import interval_bar
 from assay.report.evaluation import headline
 from assay.report.html.figures import distribution_charts, panel_charts
 from assay.report.html.run_section import bar_of, run_section, unfinished_section, value_axis
 from assay.report.values import interval
+from assay.results.calibration import Calibration
 from assay.text import counted, duration, number
 from assay.view.address import Asked, terminal_words
 from assay.view.background import Pending
@@ -84,20 +86,41 @@ def run_page(site: Site, asked: Asked) -> Page:
         progress = viewing.progress_of(site.store, record)
         section = unfinished_section(record, progress.rows)
         return site.page(
-            "run.html", title=section.title, run=section, progress=_progress(site, record), counting=0, **links
+            "run.html",
+            title=section.title,
+            run=section,
+            progress=_progress(site, record),
+            counting=0,
+            correcting=False,
+            **links,
         )
     report = viewing.report_of(site.store, record)
     index = site.index(record)
+    corrected, correcting = _corrected(site, record)
     charts = [] if index is None else distribution_charts(viewing.distributions_of(index, record.spec))
-    section = run_section(record, report, charts=charts)
+    section = run_section(record, report, charts=charts, corrected=corrected)
     return site.page(
         "run.html",
         title=section.title,
         run=section,
         progress=None,
         counting=0 if index is not None else viewing.index_progress(site.store, record) or 1,
+        correcting=correcting,
+        after_s=2 if correcting else None,
         **links,
     )
+
+
+def _corrected(site: Site, record: RunRecord) -> tuple[Mapping[str, Calibration], bool]:
+    """The metrics that labels in the store correct, and whether they are still being computed."""
+    if not labels.corrections(site.store, record):
+        return {}, False
+    apart = viewing.size_of(record) > IN_THREAD
+    key = ("corrected", record.id, record.finished_at, labels.labels_version(site.store))
+    try:
+        return site.work.result(key, labels.correct_stored, site.store.location, record.id, apart=apart), False
+    except Pending:
+        return {}, True
 
 
 def _progress(site: Site, record: RunRecord) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from assay.analysis.sample_filter import COLUMN, SHOWS
-from assay.api import viewing
+from assay.api import labels, viewing
 from assay.api.viewing import RunRecord, Sample, SampleFilter, SampleIndex
 from assay.report.html.comparison_section import question_of
 from assay.report.html.sample_section import sample_section, verdict_of
@@ -60,6 +60,8 @@ def samples_page(site: Site, asked: Asked) -> Page | Elsewhere:
         first=here + query_string(pairs) if after is not None else None,
         clear=here if pairs else None,
         here=here,
+        pairs=pairs,
+        targets=list(labels.label_targets(site.store, record).values()) if site.annotator and record.summary else [],
         commands=[samples_command(record.id, which)],
         after_s=2 if index is None and record.summary is not None and not which.is_empty else None,
     )

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from assay.api.stored import open_project_store, project_location, read_project_store
 from assay.errors import AssayError
-from assay.view import compare_pages, pages, sample_pages
+from assay.view import compare_pages, label_pages, pages, sample_pages
 from assay.view.address import Asked
 from assay.view.safety import HEADERS, Guard
 from assay.view.site import Elsewhere, Missing, Page, Site, assets
@@ -70,6 +70,9 @@ def application(options: ViewOptions) -> web.Application:
     add("/runs/{run}/samples/{position}/sample.json", sample_pages.sample_download)
     add("/compare", compare_pages.compare_page)
     add("/grid", compare_pages.grid_page)
+    add("/labels", label_pages.labels_page)
+    add("/runs/{run}/label", label_pages.label_page)
+    app.router.add_post(f"{site.base}/runs/{{run}}/label", _save_label(site, pool))
     app.router.add_get(f"{site.base}/runs/{{run}}/events", _events(site, pool))
     app.router.add_get(f"{site.base}/assets/{{name}}", _asset)
 
@@ -87,6 +90,22 @@ def _add_page(app: web.Application, site: Site, pool: ThreadPoolExecutor, path: 
         return _response(await asyncio.get_running_loop().run_in_executor(pool, function, site, asked))
 
     app.router.add_get(site.base + path, handle)
+
+
+def _save_label(site: Site, pool: ThreadPoolExecutor) -> Any:
+    """The only write: a label, from a form of ours, in a viewer that was started for it."""
+
+    async def handle(request: web.Request) -> web.Response:
+        if site.annotator is None:
+            raise web.HTTPForbidden(text="this viewer was not started with --label")
+        form = await request.post()
+        pairs = tuple((name, value) for name, value in form.items() if isinstance(value, str))
+        asked = Asked(dict(request.match_info), pairs)
+        site.guard.check_write(request, site.annotator, asked.text("csrf"))
+        loop = asyncio.get_running_loop()
+        return _response(await loop.run_in_executor(pool, label_pages.save_label, site, asked))
+
+    return handle
 
 
 def _response(answer: Answer) -> web.Response:

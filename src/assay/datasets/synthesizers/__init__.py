@@ -1,4 +1,4 @@
-"""Synthesizers: each makes rows out of one row, and they follow one another.
+"""Synthesizers: each turns one row into rows, and they run in sequence.
 
 A function takes its settings and rows, and gives for every row the rows made of it or a Failure. One that asks a model
 is a coroutine over one row and a way to ask; one that runs user code takes the sandbox by name.

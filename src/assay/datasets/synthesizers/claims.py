@@ -17,27 +17,27 @@ Key = Annotated[str, Field(min_length=1)]
 
 
 class AnswerColumns(Settings):
-    """The columns that hold a question and its answer."""
+    """The columns with a question and its answer."""
 
     question: Key = "question"
     answer: Key = "expected_answer"
 
 
 class LabelColumns(AnswerColumns):
-    """The columns that hold a question, its answer and the claims of the answer."""
+    """The columns with a question, its answer and the claims of the answer."""
 
     claims: Key = "claims"
 
 
 class QuoteColumns(Settings):
-    """The columns that hold claims and the text that they come from."""
+    """The columns with claims and their source text."""
 
     claims: Key = "claims"
     source: Key = "text"
 
 
 class ClaimSynthesizer(SynthesizerSpec):
-    """A synthesizer that works with claims: its model, the column it writes, and what it is told beside."""
+    """The common settings of synthesizers of claims: the model, the output column and additional instructions."""
 
     model_key: Key
     instructions: str | None = None
@@ -117,7 +117,7 @@ async def labelled(settings: ClaimLabeling, row: Row, ask: Ask) -> SynthesizedRo
 
 
 async def quoted(settings: LinkClaimQuotes, row: Row, ask: Ask) -> SynthesizedRows:
-    """The row with a quote for each of its claims; a quote that is not in the source is asked for once more."""
+    """Return the row with a quote for each of its claims; a quote that is not in the source is requested once more."""
     texts = _texts(row, settings.columns.source)
     claims = _claims(row, settings.columns.claims)
     if isinstance(texts, Failure):

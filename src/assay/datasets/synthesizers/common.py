@@ -1,4 +1,4 @@
-"""What synthesizers share."""
+"""Shared parts of synthesizers."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from assay.types import Failure, FailureKind
 
 Row = dict[str, Any]
 SynthesizedRows = list[Row] | Failure
-"""What became of one row."""
+"""The rows synthesized from one row, or its failure."""
 
 
 class SynthesizerSpec(Settings):
-    """What every synthesizer accepts."""
+    """The settings that every synthesizer accepts."""
 
     kind_sort: ClassVar[str] = "synthesizer"
     type: str
 
 
 def failed(detail: str, kind: FailureKind = "template") -> Failure:
-    """A row that nothing could be made of."""
+    """Build the result of a row that failed."""
     return Failure(stage="generate", kind=kind, detail=detail)
 
 

@@ -19,7 +19,7 @@ class DropColumns(SynthesizerSpec):
 
 
 def drop_columns(settings: DropColumns, rows: Sequence[Row]) -> list[SynthesizedRows]:
-    """Each row with what is left of it; a column that is not there need not be dropped.
+    """Remove columns from each row; a missing column is ignored.
 
     >>> drop_columns(DropColumns(type="drop_columns", columns=["b"]), [{"a": 1, "b": 2}])
     [[{'a': 1}]]

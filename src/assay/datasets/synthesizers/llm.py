@@ -23,7 +23,7 @@ _TYPES = ("string", "number", "integer", "boolean", "array", "object")
 
 
 class LlmSynthesizer(SynthesizerSpec):
-    """Rows written by a model: it is asked for the named properties of one sample, or of several."""
+    """Rows written by a model, which is asked for the named properties of one or several samples."""
 
     type: Literal["llm"]
     model_key: str
@@ -55,7 +55,7 @@ class LlmSynthesizer(SynthesizerSpec):
 
 
 def properties_of(fields: dict[str, Any] | list[Any]) -> dict[str, dict[str, Any]]:
-    """The properties of a sample, in any of the ways they may be written.
+    """Return the properties of a sample, from any of the accepted notations.
 
     >>> properties_of({"question": "a hard one"})
     {'question': {'type': 'string', 'description': 'a hard one'}}
@@ -87,7 +87,7 @@ def _schema(name: str, description: Any) -> dict[str, Any]:
 
 
 async def write_rows(settings: LlmSynthesizer, row: Row, ask: Ask) -> SynthesizedRows:
-    """The rows that the model writes for one row; what cannot be read is asked for once more, then a failure."""
+    """Ask the model for rows based on one row; an unreadable reply is requested once more, then the row fails."""
     try:
         request = _request(settings, row)
     except TemplateFailure as error:
@@ -138,7 +138,7 @@ def _sample_schema(properties: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
 
 
 def _samples(text: str, properties: Mapping[str, Any]) -> list[Row]:
-    """The samples in a reply: listed under `samples`, or objects on their own."""
+    """Return the samples in a reply: those listed under `samples`, or single objects."""
     objects = objects_in(text)
     listed = [entry[SAMPLES] for entry in objects if SAMPLES in entry and SAMPLES not in properties]
     samples = listed[-1] if listed else objects

@@ -34,7 +34,7 @@ LETTERS = "ABCDEFGHIJ"
 
 
 class QuestionAnswering(SynthesizerSpec):
-    """Questions about the text of a row, each a row of its own: with choices, or with an expected answer."""
+    """Questions about the text of a row, one row each: with choices, or with an expected answer."""
 
     type: Literal["question_answering"]
     model_key: Key
@@ -49,7 +49,7 @@ class QuestionAnswering(SynthesizerSpec):
 
 
 async def asked(settings: QuestionAnswering, row: Row, ask: Ask) -> SynthesizedRows:
-    """The row once for every question; a reply without usable questions is asked for once more, then a failure."""
+    """Return one row per question; a reply without usable questions is requested once more, then the row fails."""
     parts: list[str] = []
     for title, column in (
         ("Title", settings.title_column),
@@ -87,7 +87,7 @@ async def asked(settings: QuestionAnswering, row: Row, ask: Ask) -> SynthesizedR
 
 
 def _questions(text: str, settings: QuestionAnswering) -> list[Row]:
-    """The questions of a reply; raises Unreadable where there are too few or one is not as it should be."""
+    """Read the questions of a reply; raise Unreadable if there are too few or one is invalid."""
     listed = [field_of(document, "questions") for document in objects_in(spoken(text))]
     entries = next((entry for entry in reversed(listed) if isinstance(entry, list)), None)
     if entries is None:

@@ -1,4 +1,4 @@
-"""`python`: rows made by a function of the user's, in the sandbox."""
+"""`python`: rows computed by a user's function, in the sandbox."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PythonSynthesizer(SynthesizerSpec):
 
 
 def from_code(settings: PythonSynthesizer, rows: Sequence[Row], *, sandbox: Sandbox) -> list[SynthesizedRows]:
-    """What the function gives for each row; whatever else it gives is a failure of that row."""
+    """Call the function for each row; a return value of another type is a failure of that row."""
     code = settings.synthesize_snippet
     program = Program.of(code, "plain", isolation=isolation_of(code, settings.isolation))
     results = sandbox.map(program, [[row] for row in rows])

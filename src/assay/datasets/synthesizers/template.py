@@ -86,7 +86,7 @@ def _text(template: Template, row: Row, values: Row) -> str:
 
 
 def _with_fields(template: str, fields: Mapping[str, Any]) -> str:
-    """`{name}` as an expression: what a row or a value holds is put in as it is and never looked at again."""
+    """Turn `{name}` into an expression; the inserted value is never interpreted as a template."""
     text = str(template)
     for name in fields:
         text = re.sub(r"(?<![{%])\{" + re.escape(name) + r"\}(?!\})", f"{{{{ {_PREFIX}{name} }}}}", text)

@@ -73,7 +73,7 @@ def sample_section(sample: Sample, spec: RunSpec) -> SampleSection:
         question=question_of(sample.sample),
         columns=tuple(sample.sample.items()),
         answer=sample.output,
-        conversation=tuple(_conversation(sample)),
+        conversation=tuple(conversation_of(sample)),
         scores=tuple(_score_card(key, score, spec) for key, score in sample.scores.items()),
         failures=tuple(
             FailureLine(scorer=scorer, kind=failure.kind, detail=failure.detail)
@@ -134,7 +134,7 @@ def _vote(criterion: str, vote: Mapping[str, Any]) -> VoteRow:
     )
 
 
-def _conversation(sample: Sample) -> list[tuple[str, Any]]:
+def conversation_of(sample: Sample) -> list[tuple[str, Any]]:
     """Who said what, tool calls included, up to the answer."""
     items = list(sample.trace or [])
     if items and items[-1].get("role") == "assistant" and items[-1].get("content") == sample.output:

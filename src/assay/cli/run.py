@@ -26,6 +26,7 @@ from assay.cli.output import console, print_json, shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from assay.api.run import Options
     from assay.errors import Problem
     from assay.results.defined import Defined
     from assay.results.evaluation import EvaluationRunReport as EvaluationReport
@@ -128,7 +129,6 @@ def command(
 
     If a run file has no evaluation, it is checked and its datasets are generated.
     """
-    from assay.api.define import define_file, only_defines
     from assay.api.run import Options, is_evaluation, run_evaluation_file, run_file
     from assay.cli.progress import watch
     from assay.results.rules import FailureRule
@@ -148,7 +148,9 @@ def command(
         raise click.UsageError(f"--only and --shard take specifications of a run file; {file.name} is not a run file")
     if (only or shard) and gate:
         raise click.UsageError("--gate judges the results of all specifications: run all of them for it")
-    if several and only_defines(file, options):
+    if several and _only_defines(file, options):
+        from assay.api.define import define_file
+
         if gate:
             raise click.UsageError(f"--gate needs policies, but {file.name} has no evaluation to run")
         with watch(enabled=not quiet) as listener:
@@ -176,6 +178,13 @@ def command(
         return evaluation_verdict(evaluation, max_failures, gate=gate)
     show(report, as_json=as_json)
     return verdict(report, max_failures)
+
+
+def _only_defines(file: Path, options: Options) -> bool:
+    # loads what checks files of all kinds: a task has no need of that
+    from assay.api.define import only_defines
+
+    return only_defines(file, options)
 
 
 def _show_notes(notes: Sequence[Problem], *, quiet: bool) -> None:

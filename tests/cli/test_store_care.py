@@ -78,7 +78,8 @@ def test_replies_that_another_run_used_are_kept_and_not_paid_again(live, loopbac
     outcome = project.assay("store", "delete", first)
     assert "12 samples and 7 replies; kept for other runs: 5 replies" in outcome.out
     assert count(project, schema.calls) == 5
-    run(project, "other.yaml", "--model", "model.yaml", "--limit", "5", "--fresh")
+    project.write("third.yaml", (project.folder / "other.yaml").read_text().replace("key: other", "key: third"))
+    run(project, "third.yaml", "--model", "model.yaml", "--limit", "5")
     assert loopback.stats()["arrived"] == asked
     assert project.assay("show", second).code == 0
 

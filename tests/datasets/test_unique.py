@@ -42,6 +42,26 @@ def test_hashes_of_many_batches_are_all_remembered():
     assert all(seen.add_all([f"{i}-{i}"]) for i in range(60))
 
 
+@pytest.mark.parametrize("first_row", [0, 7, 60, 99])
+def test_an_id_that_comes_twice_far_apart_is_found_in_the_file(monkeypatch, first_row):
+    monkeypatch.setattr(module, "WINDOW", 20)
+    monkeypatch.setattr(module, "CHUNK", 8)
+    groups = [[f"{i}-{j}" for j in range(10)] for i in range(10)]
+    assert len(list(with_unique_ids(_read(*groups)))) == 10
+    again = f"{first_row // 10}-{first_row % 10}"
+    with pytest.raises(SpecError, match=f'"{again}" appears twice: in row {first_row + 1} and in row 101'):
+        list(with_unique_ids(_read(*groups, [again])))
+
+
+def test_memory_holds_a_window_of_hashes(monkeypatch):
+    monkeypatch.setattr(module, "WINDOW", 20)
+    seen = SeenHashes()
+    for i in range(50):
+        assert not seen.add_all([f"{i}-{j}" for j in range(7)])
+        assert sum(map(len, seen._runs)) < 20 + 7
+    seen.close()
+
+
 def test_equal_hashes_of_different_ids_are_no_duplicates(monkeypatch):
     monkeypatch.setattr(module, "hash", lambda text: 7, raising=False)
     assert [b.ids for b in with_unique_ids(_read(["a"], ["b"], ["c"]))] == [["a"], ["b"], ["c"]]

@@ -176,19 +176,25 @@ def run_evaluation_file(
     given: frozenset[str] = frozenset(),
     listener: Listener = silent,
     failures: FailureRule | None = None,
+    only: Sequence[str] = (),
+    shard: tuple[int, int] = (1, 1),
 ) -> tuple[EvaluationRunReport, tuple[Problem, ...]]:
-    """Run every specification of a run file; options named in `given` override those of the file.
+    """Run the specifications of a run file; options named in `given` override those of the file.
 
-    `failures` says how failed samples count in its policies.
+    `failures` says how failed samples count in its policies. `only` names the specifications to run; `shard` (2, 8)
+    means the second of eight parts. Policies over all results are judged only when all are run.
     """
+    from assay.evaluation.part import Part, steps_of
     from assay.evaluation.run import Evaluating
     from assay.evaluation.specifications import prepare_run
 
     generated_notes: list[Problem] = []
-    prepared = prepare_run(path, registry(), options, given, _maker(options, listener, generated_notes))
+    part = Part(tuple(only), *shard)
+    make = _maker(options, listener, generated_notes)
+    prepared = prepare_run(path, registry(), options, given, make, lambda steps: steps_of(part, steps))
     store = open_store(options.store or default_location(prepared.run.document.root))
     try:
-        report = Evaluating(prepared, store, listener, failures).run()
+        report = Evaluating(prepared, store, listener, failures, is_whole=part.is_whole).run()
     finally:
         store.close()
     notes = (*prepared.run.notes, *(note for step in prepared.steps for note in step.loaded.notes))

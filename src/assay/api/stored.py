@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from assay.errors import Problem, SpecError
+from assay.evaluation.stored import stored_evaluation
 from assay.interop.archive import SUFFIX, attach_archive
 from assay.results.costs import CostReport, RunCost
 from assay.results.run import RunReport
@@ -60,6 +61,7 @@ __all__ = [
     "state",
     "store_damage",
     "store_info",
+    "stored_evaluation",
 ]
 
 IDS_READ = 10_000

@@ -26,11 +26,22 @@ from assay.cli.output import console, print_json, shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from assay.api.run import Options
     from assay.errors import Problem
     from assay.results.defined import Defined
     from assay.results.evaluation import EvaluationRunReport as EvaluationReport
     from assay.results.rules import FailureMode
     from assay.results.run import RunReport
+
+
+def shard_of(ctx: click.Context | None, parameter: click.Parameter | None, text: str | None) -> tuple[int, int] | None:
+    """Parse `2/8`, the second of eight parts."""
+    if text is None:
+        return None
+    number, slash, total = text.partition("/")
+    if not (slash and number.isdecimal() and total.isdecimal() and 1 <= int(number) <= int(total)):
+        raise click.BadParameter(f'"{text}" is not of the form I/N with 1 <= I <= N, such as 2/8', ctx, parameter)
+    return int(number), int(total)
 
 
 @click.command("run")
@@ -78,6 +89,13 @@ if TYPE_CHECKING:
 @click.option("--allow-outside", is_flag=True, help="Accept files outside the project folder.")
 @name_options
 @code_options
+@click.option("--only", multiple=True, metavar="KEY", help="Run only this specification of a run file; repeatable.")
+@click.option(
+    "--shard",
+    callback=shard_of,
+    metavar="I/N",
+    help="Run part I of N of a run file's specifications, so that N processes with one store share the work.",
+)
 @click.option("--gate", is_flag=True, help="Exit with code 1 if a policy of the run file fails.")
 @click.option("--quiet", "-q", is_flag=True, help="Print no progress and no notes.")
 @store_option
@@ -91,6 +109,8 @@ def command(
     max_failures: float,
     failures: FailureMode,
     gate: bool,
+    only: tuple[str, ...],
+    shard: tuple[int, int] | None,
     **given: Any,
 ) -> int:
     """Run the task, evaluation or run file FILE and print its metrics with intervals.
@@ -105,10 +125,10 @@ def command(
       assay run task.yaml --dataset answers.jsonl
       assay run task.yaml --config answer_column=label --json
       assay run run.yaml --gate
+      assay run run.yaml --shard $SLURM_ARRAY_TASK_ID/8 --store postgresql://db/assay
 
     If a run file has no evaluation, it is checked and its datasets are generated.
     """
-    from assay.api.define import define_file, only_defines
     from assay.api.run import Options, is_evaluation, run_evaluation_file, run_file
     from assay.cli.progress import watch
     from assay.results.rules import FailureRule
@@ -122,7 +142,15 @@ def command(
         raise click.UsageError(
             f"--gate needs the policies of a run file, but {file.name} is not a run file; see `assay gate`"
         )
-    if several and only_defines(file, options):
+    if only and shard:
+        raise click.UsageError("--only and --shard exclude each other")
+    if (only or shard) and not several:
+        raise click.UsageError(f"--only and --shard take specifications of a run file; {file.name} is not a run file")
+    if (only or shard) and gate:
+        raise click.UsageError("--gate judges the results of all specifications: run all of them for it")
+    if several and _only_defines(file, options):
+        from assay.api.define import define_file
+
         if gate:
             raise click.UsageError(f"--gate needs policies, but {file.name} has no evaluation to run")
         with watch(enabled=not quiet) as listener:
@@ -134,7 +162,13 @@ def command(
         if several:
             rule = FailureRule(mode=failures, max_share=max_failures)
             evaluation, notes = run_evaluation_file(
-                file, options, given=set_by_hand(), listener=listener, failures=rule
+                file,
+                options,
+                given=set_by_hand(),
+                listener=listener,
+                failures=rule,
+                only=only,
+                shard=shard or (1, 1),
             )
         else:
             report, notes = run_file(file, options, listener=listener)
@@ -144,6 +178,13 @@ def command(
         return evaluation_verdict(evaluation, max_failures, gate=gate)
     show(report, as_json=as_json)
     return verdict(report, max_failures)
+
+
+def _only_defines(file: Path, options: Options) -> bool:
+    # loads what checks files of all kinds: a task has no need of that
+    from assay.api.define import only_defines
+
+    return only_defines(file, options)
 
 
 def _show_notes(notes: Sequence[Problem], *, quiet: bool) -> None:

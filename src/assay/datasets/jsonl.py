@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from assay.datasets.batch import Batch, batch_of
-from assay.datasets.exact_json import may_repeat_keys, repeated_key, with_exact_integers
+from assay.datasets.exact_json import may_hold_long_integers, may_repeat_keys, repeated_key, with_exact_integers
 from assay.datasets.lines import line_batches, refused
 
 _JSON_NAMES: dict[type, str] = {
@@ -35,16 +35,18 @@ def read_jsonl(path: Path) -> Iterator[Batch]:
             lines, samples = _one_by_one(path, first, lines)
         if set(map(type, samples)) - {dict}:
             _one_by_one(path, first, lines)
-        _refuse_repeated_keys(path, first, originals, samples)
-        lines, samples = with_exact_integers(lines, samples)
+        text = "\n".join(originals).encode()
+        _refuse_repeated_keys(path, first, originals, samples, text)
+        if may_hold_long_integers(text):
+            lines, samples = with_exact_integers(lines, samples)
         if samples:
             yield batch_of(start, samples, str(path), texts=lines)
             start += len(samples)
 
 
-def _refuse_repeated_keys(path: Path, first: int, lines: list[str], samples: list[dict[str, Any]]) -> None:
+def _refuse_repeated_keys(path: Path, first: int, lines: list[str], samples: list[dict[str, Any]], text: bytes) -> None:
     """Reject an object with a duplicate key: the parser keeps the last value, and the intended one is unknown."""
-    if not may_repeat_keys("\n".join(lines).encode(), samples):
+    if not may_repeat_keys(text, samples):
         return
     for number, line in enumerate(lines, start=first):
         key = repeated_key(line) if line.strip() else None

@@ -43,8 +43,15 @@ class Evaluating:
     """Runs the steps of an evaluation; one that fails leaves the others alone."""
 
     def __init__(
-        self, prepared: Prepared, store: Store, listener: Listener, failures: FailureRule | None = None
+        self,
+        prepared: Prepared,
+        store: Store,
+        listener: Listener,
+        failures: FailureRule | None = None,
+        *,
+        is_whole: bool = True,
     ) -> None:
+        self._is_whole = is_whole
         self._prepared = prepared
         self._store = store
         self._listener = _Together(listener)
@@ -150,7 +157,8 @@ class Evaluating:
             key=key,
             display_name=run.evaluation.display_name,
             specifications=tuple(self._specification(step, key, reports) for step in steps),
-            policies=verdicts(run.policies, key, reports, self._checker),
+            # a policy over all results cannot be judged by some of them
+            policies=verdicts(run.policies, key, reports, self._checker) if self._is_whole else (),
             failures=self._checker.failures,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -63,12 +63,22 @@ class Prepared:
     make: Make | None = None
 
 
-def prepare_run(
-    path: Path, registry: Registry, options: Options, overrides: frozenset[str], make: Make | None = None
-) -> Prepared:
-    """Prepare an evaluation, or raise a SpecError with all problems.
+Choose = Callable[[Sequence[SpecificationStep]], list[SpecificationStep]]
+"""Takes the part of an evaluation's steps that is to be run."""
 
-    `given` names the options that were set by hand; `make` generates datasets that are not there yet.
+
+def prepare_run(
+    path: Path,
+    registry: Registry,
+    options: Options,
+    overrides: frozenset[str],
+    make: Make | None = None,
+    choose: Choose = list,
+) -> Prepared:
+    """Prepare an evaluation, or raise a SpecError with all problems, including those of parts that are not run now.
+
+    `overrides` names the options that were set by hand; `make` generates datasets that are not there yet; `choose`
+    takes the part that is to be run.
     """
     run = load_run(path, config=options.config, strict=True, allow_outside=options.allow_outside)
     if run.evaluation is None and not run.problems:
@@ -84,7 +94,7 @@ def prepare_run(
         raise SpecError(dict.fromkeys([*run.problems, *problems]))
     run = replace(run, notes=(*run.notes, *log_notes(steps)))
     prepared = Prepared(run=run, steps=(), options=options, registry=registry, make=make)
-    return replace(prepared, steps=_planned(_in_order(steps), prepared))
+    return replace(prepared, steps=_planned(_in_order(choose(steps)), prepared))
 
 
 def _planned(steps: Sequence[SpecificationStep], prepared: Prepared) -> tuple[SpecificationStep, ...]:

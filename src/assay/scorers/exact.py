@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, Self
 
@@ -14,7 +14,7 @@ from assay.registry import BatchScorerKind, StoredMetadata
 from assay.scorers.common import SHARE, TextScorer, looked_at, score_columns
 from assay.scorers.ground_truth import check_not_empty, ground_truths
 from assay.spec.fields import Template
-from assay.types import Rows, ScoreColumns
+from assay.types import Failure, Rows, ScoreColumns
 
 EQUAL_AFTER = "equal_after"
 Step = Literal["strip", "lower", "unicode", "punctuation"]
@@ -62,22 +62,31 @@ def string_equals(settings: StringEquals, rows: Rows) -> ScoreColumns:
     return score_columns(KIND, columns, failures)
 
 
-def _near_misses(left: list[str], right: list[str], failures: Container[int]) -> dict[int, str]:
+def _near_misses(left: list[str], right: list[str], failures: Mapping[int, Failure]) -> dict[int, str]:
     """The rows that differ only in Unicode form or in blanks at the ends, with the steps that make them equal."""
-    steps_by_row: dict[int, str] = {}
-    wrong = [place for place, (a, b) in enumerate(zip(left, right, strict=True)) if a != b and place not in failures]
-    for place in wrong:
-        a, b = left[place], right[place]
-        # no step changes plain text but for its ends
-        if a.isascii() and b.isascii():
-            if a.strip() == b.strip():
-                steps_by_row[place] = "strip"
-            continue
-        for steps in (("unicode",), ("strip",), ("unicode", "strip")):
-            if _evened(a, steps) == _evened(b, steps):
-                steps_by_row[place] = ", ".join(steps)
-                break
+    pairs = list(zip(left, right, strict=True))
+    # the same few answers come again and again: each pair of texts is looked at once
+    distinct = {pair for place, pair in enumerate(pairs) if place not in failures} if failures else set(pairs)
+    steps_by_pair = {(a, b): _steps_between(a, b) for a, b in distinct if a != b}
+    if not any(steps_by_pair.values()):
+        return {}
+    steps_by_row = {}
+    for place, pair in enumerate(pairs):
+        steps = steps_by_pair.get(pair)
+        if steps is not None and place not in failures:
+            steps_by_row[place] = steps
     return steps_by_row
+
+
+def _steps_between(left: str, right: str) -> str | None:
+    """The steps that make two different texts equal."""
+    # no step changes plain text but for its ends
+    if left.isascii() and right.isascii():
+        return "strip" if left.strip() == right.strip() else None
+    for steps in (("unicode",), ("strip",), ("unicode", "strip")):
+        if _evened(left, steps) == _evened(right, steps):
+            return ", ".join(steps)
+    return None
 
 
 def _evened(text: str, steps: Iterable[str]) -> str:

@@ -34,9 +34,12 @@ class RowEncoder:
         if not all(set(map(type, column)) <= _ALIKE for column in columns.values()):
             return [_text(names, row) for row in rows]
         memo = self._memo
-        for row in set(rows) - memo.keys():
-            memo[row] = _text(names, row)
-        return [memo[row] for row in rows]
+        try:
+            return [memo[row] for row in rows]
+        except KeyError:
+            for row in set(rows) - memo.keys():
+                memo[row] = _text(names, row)
+            return [memo[row] for row in rows]
 
 
 _ALIKE = {str, float, type(None)}

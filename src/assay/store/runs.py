@@ -248,6 +248,13 @@ def runs_of(store: Store, identity: str, *, run_id: str) -> list[RunRecord]:
         return [record_of(row) for row in connection.execute(query.order_by(runs.c.id != run_id, runs.c.no))]
 
 
+def runs_of_evaluation(store: Store, key: str) -> list[RunRecord]:
+    """The runs of an evaluation, newest first."""
+    query = select(runs).where(runs.c.evaluation == key, runs.c.no > 0).order_by(runs.c.no.desc())
+    with store.connect() as connection:
+        return [record_of(row) for row in connection.execute(query)]
+
+
 def latest_named(store: Store, task: str, *, model: str | None = None) -> RunRecord | None:
     """The newest run of a task, whatever its content; one of the same model if there is any."""
     same_model = case((runs.c.model == model, 1), else_=0)

@@ -51,21 +51,20 @@ class StoredSample:
 
 
 def write_samples(connection: Connection, run_no: int, rows: SampleColumns) -> None:
-    insert_many(
-        connection,
-        "samples",
-        7,
-        zip(
-            _keys(run_no, rows.positions, 0),
-            rows.ids,
-            rows.trials,
-            rows.inputs,
-            rows.outputs,
-            rows.traces,
-            rows.calls,
-            strict=True,
-        ),
-    )
+    keys = _keys(run_no, rows.positions, 0)
+    columns = (keys, rows.ids, rows.trials, rows.inputs, rows.outputs, rows.traces, rows.calls)
+    recorded = not any(rows.trials) and not any(rows.traces) and not any(rows.calls)
+    if recorded and connection.dialect.name == "sqlite":
+        # recorded answers have neither trials nor calls: a value that is bound costs more than one in the statement
+        cursor = connection.connection.cursor()
+        try:
+            statement = "INSERT INTO samples VALUES (?, ?, 0, ?, ?, NULL, NULL)"
+            values: Any = zip(keys, rows.ids, rows.inputs, rows.outputs, strict=True)
+            cursor.executemany(statement, values)
+        finally:
+            cursor.close()
+        return
+    insert_many(connection, "samples", 7, zip(*columns, strict=True))
 
 
 def has_sample(connection: Connection, run_no: int, position: int) -> bool:
@@ -257,33 +256,45 @@ def score_pages(
 
     With `having`, only scores whose metadata has this field.
     """
-    shape = [scores.c.id, scores.c["values"]]
-    if metadata:
-        shape.append(scores.c.metadata)
-    query = select(*shape)
-    if inputs:
-        sample_key = scores.c.id - slot
-        query = select(*shape, samples.c.input, samples.c.sample_id).join(samples, samples.c.id == sample_key)
-    query = query.where(_within(scores.c.id, run_no), scores.c.id.op("&")(STEP - 1) == slot).order_by(scores.c.id)
+    first, high = bounds(run_no)
+    wanted = [
+        "s.id",
+        's."values"',
+        *(["s.metadata"] if metadata else []),
+        *(["i.input", "i.sample_id"] if inputs else []),
+    ]
+    source = f"scores s JOIN samples i ON i.id = s.id - {slot}" if inputs else "scores s"
+    having_field: tuple[str, ...] = ()
+    conditions = f"s.id >= ? AND s.id < ? AND (s.id & {STEP - 1}) = {slot}"
     if having is not None:
         # inside a text the quotes are escaped: only a field's name matches
-        query = query.where(scores.c.metadata.contains(f'"{having}":', autoescape=True))
+        having_field = (f'"{having}":',)
+        conditions += f" AND {'strpos' if store.is_postgres else 'instr'}(s.metadata, ?) > 0"
+    query = f"SELECT {', '.join(wanted)} FROM {source} WHERE {conditions} ORDER BY s.id LIMIT {PAGE}"  # noqa: S608
     with store.connect() as connection:
-        voted = metadata and has_votes(connection, *bounds(run_no))
-        result = connection.execution_options(yield_per=PAGE).execute(query)
-        for page in result.partitions(PAGE):
-            columns = [list(column) for column in zip(*page, strict=True)]
-            keys, values, rest = columns[0], columns[1], columns[2:]
-            if voted:
-                rest[0] = _with_votes(store, keys, rest[0])
-            nothing: list[Any] = []
-            yield ScorePage(
-                [unpack(key)[1] for key in keys],
-                values,
-                rest.pop(0) if metadata else nothing,
-                rest.pop(0) if inputs else nothing,
-                rest.pop(0) if inputs else nothing,
-            )
+        voted = metadata and has_votes(connection, first, high)
+    low = first
+    while True:
+        with store.connect() as connection:
+            page = raw_rows(connection, query, (low, high, *having_field))
+        if not page:
+            return
+        columns: list[list[Any]] = [list(column) for column in zip(*page, strict=True)]
+        keys, values, rest = columns[0], columns[1], columns[2:]
+        if voted:
+            rest[0] = _with_votes(store, keys, rest[0])
+        nothing: list[Any] = []
+        yield ScorePage(
+            [key - first >> _POSITION_SHIFT for key in keys],
+            values,
+            rest.pop(0) if metadata else nothing,
+            rest.pop(0) if inputs else nothing,
+            rest.pop(0) if inputs else nothing,
+        )
+        low = keys[-1] + 1
+
+
+_POSITION_SHIFT = STEP.bit_length() - 1
 
 
 def _with_votes(store: Store, keys: Sequence[int], metadata: Sequence[str | None]) -> list[str | None]:

@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 MODEL := .venv/.local-model
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help setup demo test test-all coverage check format coverage-study bench bench-peers constraints clean fuzz
+.PHONY: screenshots help setup demo test test-all coverage check format coverage-study bench bench-peers constraints clean fuzz
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -36,6 +36,9 @@ test: $(STAMP)  ## Run every test but the long studies and those of the local mo
 
 test-all: $(MODEL)  ## The same with the tests of the local model, and those of stores on SQLite and PostgreSQL
 	@$(BIN)/python -m pytest -n auto -q -m "not slow" --databases both
+
+screenshots: $(STAMP)  ## Take the pictures in docs/images with the browser tests
+	@ASSAY_SCREENSHOTS=docs/images $(BIN)/python -m pytest -q tests/browser -k screenshots
 
 coverage: $(MODEL)  ## The same with branch coverage, which takes about twice as long
 	@rm -f .coverage .coverage.*

@@ -18,7 +18,7 @@ def test_the_list_of_runs_links_to_the_comparison_with_the_run_before(view):
     comparison = next(link for link in reply.links if link.startswith("/compare"))
     compared = view.ask(comparison)
     assert "v2 against v1" in compared.text
-    assert re.search(r"B is (better|worse) than A by|No clear difference between A and B", compared.text)
+    assert re.search(r"v2 is (better|worse) than v1 by|No clear difference between v1 and v2", compared.text)
     assert "data-diff" in compared.text
 
 

@@ -120,3 +120,10 @@ if (progress) {
     if (news.finished) { events.close(); location.reload(); }
   };
 }
+
+// what is being counted is shown once it is there, unless somebody is writing
+function countAgain() {
+  if (document.activeElement?.closest("form")) setTimeout(countAgain, 2000);
+  else location.reload();
+}
+if (document.querySelector("[data-counting]")) setTimeout(countAgain, 2000);

@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 MODEL := .venv/.local-model
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: screenshots help setup demo test test-all coverage check format coverage-study bench constraints clean fuzz
+.PHONY: screenshots help setup demo test test-all coverage check format coverage-study bench bench-peers constraints clean fuzz
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -60,6 +60,9 @@ coverage-study: $(STAMP)  ## Do 95 % intervals cover 95 %? One table, about 20 m
 bench: $(STAMP)  ## Print the cost ratios of docs/performance.md, measured here and now
 	@$(BIN)/python -m bench
 
+bench-peers: $(STAMP)  ## The same calls through inspect-ai, lm-eval and autorubric, each in an environment of its own
+	@$(BIN)/python -m bench.peers
+
 constraints: $(STAMP)  ## Write the versions that are installed here to constraints.txt
 	@{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable --exclude assay | grep == | sort -f; } > constraints.new
 	@mv constraints.new constraints.txt
@@ -71,4 +74,4 @@ fuzz: $(STAMP)  ## Fuzz the YAML loader, the reply reader and the judge parser, 
 	@for name in yaml reply judge; do $(BIN)/python -m fuzz $$name $(FUZZ_SECONDS) || exit 1; done
 
 clean:  ## Remove what the other targets made
-	@rm -rf .venv .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf .venv .venv-peers .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

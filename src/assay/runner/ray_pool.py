@@ -8,6 +8,7 @@ pays and scores exactly what a local run does, and limits hold over all actors t
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import threading
@@ -72,6 +73,8 @@ def _connect(ray: Any, actors: int) -> None:
     global _USERS, _IS_OURS
     with _LOCK:
         if not ray.is_initialized():
+            # it announces its token authentication on every start
+            logging.getLogger("ray").setLevel(logging.ERROR)
             address = os.environ.get("RAY_ADDRESS")
             options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
             if not address:

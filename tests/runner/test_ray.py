@@ -80,6 +80,7 @@ def cluster():
         assert address is not None, "the Ray cluster did not start"
         patch.setenv("RAY_ADDRESS", address)
         ray = ray_pool.import_ray()
+        ray_pool.keep_quiet(ray)
         with ray_pool._own_signals():
             ray.init(log_to_driver=False, configure_logging=False, logging_level="ERROR")
         yield address
@@ -90,6 +91,7 @@ def cluster():
 def run(project, *arguments):
     outcome = project.assay("run", "task.yaml", "--json", *arguments)
     assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith("{"), outcome.out[:500]
     return outcome.json
 
 

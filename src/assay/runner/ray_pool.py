@@ -11,6 +11,8 @@ import asyncio
 import logging
 import os
 import signal
+import socket
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -31,6 +33,7 @@ SMALLEST_LEASE = 200
 """Fewer rows are not split among actors: sending them costs more than scoring them."""
 START_TIMEOUT_S = 120
 CLOSE_TIMEOUT_S = 5
+REACH_TIMEOUT_S = 10
 
 
 class ActorLost(Exception):
@@ -63,6 +66,16 @@ def import_ray() -> Any:
     return ray
 
 
+def keep_quiet(ray: Any) -> None:
+    """Keep Ray's messages out of the output; what an actor's death means for the run is said by the pool."""
+    # it announces its token authentication on every start
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    # it prints messages of the cluster on stdout, where they would break `--json`, and has no setting for it
+    worker = ray._private.worker
+    if hasattr(worker, "print_to_stdstream"):
+        worker.print_to_stdstream = lambda *_, **__: None
+
+
 _LOCK = threading.Lock()
 _USERS = 0
 _IS_OURS = False
@@ -73,9 +86,10 @@ def _connect(ray: Any, actors: int) -> None:
     global _USERS, _IS_OURS
     with _LOCK:
         if not ray.is_initialized():
-            # it announces its token authentication on every start
-            logging.getLogger("ray").setLevel(logging.ERROR)
+            keep_quiet(ray)
             address = os.environ.get("RAY_ADDRESS")
+            if address:
+                _refuse_unreachable(address)
             options: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
             if not address:
                 options |= {"num_cpus": max(actors, os.cpu_count() or 1), "include_dashboard": False}
@@ -89,6 +103,19 @@ def _connect(ray: Any, actors: int) -> None:
                 raise RunError(f"{place} cannot be used: {line.strip()}") from error
             _IS_OURS = True
         _USERS += 1
+
+
+def _refuse_unreachable(address: str) -> None:
+    """Raise a RunError if nobody listens at the address of a cluster; Ray would try for minutes before it says so."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdecimal():
+        # "auto" and "local" are not addresses
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_TIMEOUT_S).close()
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise RunError(f"the Ray cluster at {address} cannot be used: {reason}; check RAY_ADDRESS") from error
 
 
 def _disconnect(ray: Any) -> None:
@@ -249,6 +276,7 @@ class Pool:
         # one that only cannot be reached must not ask on
         self._ray.kill(member.actor)
         self._deaths += 1
+        print(f"a Ray actor died; its {len(member.pending):,} calls go to another one", file=sys.stderr)
         if self._deaths <= REPLACEMENTS:
             self._starting += 1
             task = asyncio.get_running_loop().create_task(self._replace())

@@ -88,6 +88,8 @@ function different(before, after) {
 
 function draw(box, parts, places, tag) {
   const changed = new Set(places), pieces = [];
+  // a space between two changed words belongs to the change
+  for (const place of places) if (changed.has(place + 2) && !parts[place + 1].trim()) changed.add(place + 1);
   for (let i = 0; i < parts.length;) {
     const isChanged = changed.has(i);
     let text = "";

@@ -5,7 +5,7 @@ STAMP := .venv/.installed
 MODEL := .venv/.local-model
 PIP := $(BIN)/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help setup demo test test-all coverage check format coverage-study bench constraints clean fuzz
+.PHONY: screenshots help setup demo test test-all coverage check format coverage-study bench bench-peers constraints clean fuzz
 
 help:  ## Show what can be made
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -37,6 +37,9 @@ test: $(STAMP)  ## Run every test but the long studies and those of the local mo
 test-all: $(MODEL)  ## The same with the tests of the local model, and those of stores on SQLite and PostgreSQL
 	@$(BIN)/python -m pytest -n auto -q -m "not slow" --databases both
 
+screenshots: $(STAMP)  ## Take the pictures in docs/images with the browser tests
+	@ASSAY_SCREENSHOTS=docs/images $(BIN)/python -m pytest -q tests/browser -k screenshots
+
 coverage: $(MODEL)  ## The same with branch coverage, which takes about twice as long
 	@rm -f .coverage .coverage.*
 	@$(BIN)/python -m pytest -n auto -q -m "not slow" --cov --cov-report=term --cov-fail-under=90
@@ -57,6 +60,9 @@ coverage-study: $(STAMP)  ## Do 95 % intervals cover 95 %? One table, about 20 m
 bench: $(STAMP)  ## Print the cost ratios of docs/performance.md, measured here and now
 	@$(BIN)/python -m bench
 
+bench-peers: $(STAMP)  ## The same calls through inspect-ai, lm-eval and autorubric, each in an environment of its own
+	@$(BIN)/python -m bench.peers
+
 constraints: $(STAMP)  ## Write the versions that are installed here to constraints.txt
 	@{ sed -n '/^#/p' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable --exclude assay | grep == | sort -f; } > constraints.new
 	@mv constraints.new constraints.txt
@@ -68,4 +74,4 @@ fuzz: $(STAMP)  ## Fuzz the YAML loader, the reply reader and the judge parser, 
 	@for name in yaml reply judge; do $(BIN)/python -m fuzz $$name $(FUZZ_SECONDS) || exit 1; done
 
 clean:  ## Remove what the other targets made
-	@rm -rf .venv .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf .venv .venv-peers .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

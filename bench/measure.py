@@ -31,6 +31,11 @@ class Line:
     unit: str = "x"
     goal: float | None = None
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the measured value is over its budget."""
+        return self.budget is not None and self.ratio > self.budget
+
 
 def run(*arguments: str, folder: Path | None = None, **environment: str) -> Cost:
     """Run a Python command to its end and measure it."""

@@ -89,7 +89,7 @@ def test_columns_of_recorded_answers_do_not_count_for_the_content(stored):
 
 def test_a_run_without_numbers_is_refused(stored):
     store, record, _ = stored
-    with pytest.raises(SpecError, match="has no numbers yet"):
+    with pytest.raises(SpecError, match="has no metrics yet"):
         series_of(store, dataclasses.replace(record, summary=None, status="interrupted"), {})
 
 

@@ -74,7 +74,7 @@ def test_labels_of_people_stand_beside_the_votes(write):
         ("sample_id,label\n1,x\n", 'labels.csv:2:1: there is no "criterion", but there are 2: c, dd'),
         ("sample_id,criterion,label\n1,d,x\n", 'unknown criterion "d"'),
         ("sample_id,criterion,label\n1,c,x\n1,c,x\n", "labels.csv:3:1: the label of item 1 appears twice"),
-        ("sample_id,criterion,label\n1,c,x\n7,c,x\n8,d,x\n", 'csv:3:1: unknown item "7"(.|\n)*csv:4:1: no crit'),
+        ("sample_id,criterion,label\n1,c,x\n7,c,x\n8,d,x\n", 'csv:3:1: unknown item "7"(.|\n)*csv:4:1: unknown crit'),
         ("sample_id,criterion,label\n2,dd,x\n", "no label of an item that was judged"),
     ],
 )

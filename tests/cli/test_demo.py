@@ -25,6 +25,10 @@ def test_the_demo_runs_without_key_network_or_model_and_says_what_numbers_mean(c
     assert "95 % interval" in said.out
     assert "Skipped the live model" in said.out
     assert "What to try next" in said.out
+    report = next(Path(line.strip()) for line in said.out.splitlines() if line.endswith("report.html"))
+    assert "B is worse than A by" in report.read_text(encoding="utf-8")
+    report.unlink()
+    report.parent.rmdir()
     assert all(len(line) <= 80 for line in said.out.splitlines())
     readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
     shown = readme.split("```text\n")[1].split("```")[0].splitlines()

@@ -44,7 +44,7 @@ def test_two_of_samples_difference_and_power_give_the_third(cli, arguments, solv
     [
         ((), "--flips 0.1"),
         (("--flips", "0.1"), "--effect 0.02"),
-        (("--flips", "0.1", "--n", "9", "--effect", "0.1", "--power", "0.8"), "give two"),
+        (("--flips", "0.1", "--n", "9", "--effect", "0.1", "--power", "0.8"), "give exactly two"),
         (("--flips", "0.1", "--metric", "accuracy"), "--metric needs a pilot run"),
         (("a", "b", "c"), "at most two pilot runs"),
         (("--flips", "2", "--n", "9"), "--flips"),
@@ -93,7 +93,7 @@ def test_runs_that_say_nothing_are_no_pilots(pilots, project, cli):
     assert "do not differ" in cli("power", pilots[0], pilots[0], "--n", "9").err
     project.write("a.jsonl", [{"sample_id": "x", "said": "yes"}, {"sample_id": "y", "said": "yes"}])
     assert cli("run", "task.yaml", "-q").code == 0
-    assert "do not vary" in cli("power", "latest").err
+    assert "all its values are identical" in cli("power", "latest").err
 
 
 def test_graded_pilots_plan_in_their_own_units(project, cli):

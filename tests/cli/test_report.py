@@ -50,7 +50,7 @@ def test_a_report_is_one_file_without_scripts_or_requests(project_with_runs):
 def test_two_runs_are_compared_with_the_verdict_and_the_samples_that_changed(project_with_runs):
     assert project_with_runs.assay("report", "v1", "v2", "-o", "two.html", "--figures", "figs").code == 0
     text = (project_with_runs.folder / "two.html").read_text()
-    assert "B is better than A by" in text
+    assert "v2 is better than v1 by" in text
     assert "wrong → right" in text
     figures = sorted((project_with_runs.folder / "figs").glob("*.svg"))
     assert len(figures) >= 3
@@ -79,7 +79,7 @@ def test_python_writes_the_same_report_and_notebooks_show_charts(project_with_ru
 
     monkeypatch.chdir(project_with_runs.folder)
     path = assay.write_report("v1", "v2", to="p.html")
-    assert "B is better than A by" in path.read_text()
+    assert "v2 is better than v1 by" in path.read_text()
     shown = assay.compare("v1", "v2")._repr_html_()
     assert "<svg" in shown
     assert "style=" not in shown

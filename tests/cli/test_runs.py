@@ -49,7 +49,7 @@ def test_an_unfinished_run_has_no_samples_to_show(cli, recorded):
     assert "\x1b" not in cli("runs").out
     said = cli("show")
     assert said.code == 2
-    assert "has no numbers yet" in said.err
+    assert "has no metrics yet" in said.err
 
 
 def _long_names(folder):

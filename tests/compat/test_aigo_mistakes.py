@@ -49,7 +49,7 @@ def changed(project):
         ("datasets/voyages.yaml", "include_io: false", "include_oi: false", ":8:", 'did you mean "include_io"'),
         ("run.yaml", "methodology:", "methodolgy:", ":43:", 'unknown field "methodolgy"'),
         ("datasets/northern.yaml", "sample.region ==", "sample.regoin ==", ":7:", 'did you mean "region"'),
-        ("datasets/northern.yaml", "length > 9 }}", "length > }}", ":7:", "no Jinja expression"),
+        ("datasets/northern.yaml", "length > 9 }}", "length > }}", ":7:", "not a Jinja expression"),
         (
             "tasks/mcqa.yaml",
             "sample.answer | length",
@@ -57,7 +57,7 @@ def changed(project):
             ":",
             'did you mean "is_correct"',
         ),
-        ("tasks/mcqa.yaml", "ground_truth_correct_choice", "ground_truth_corect_choice", ":", "gives no field"),
+        ("tasks/mcqa.yaml", "ground_truth_correct_choice", "ground_truth_corect_choice", ":", "produces no field"),
         (
             "dataset_generators/riddles.yaml",
             "      sample_properties:",

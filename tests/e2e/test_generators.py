@@ -90,14 +90,14 @@ def test_a_run_makes_the_dataset_that_it_needs(facts):
     assert shown.code == 0, shown.err
     values = shown.json["results"][0]["scorers"][0]["metrics"][0]["values"]["accuracy"]
     assert (values["value"], values["n"], values["clusters"]) == (0.4, 5, 3)
-    assert "there already" in facts.assay("generate", "run.yaml", "--dataset", "questions").out
+    assert "up to date" in facts.assay("generate", "run.yaml", "--dataset", "questions").out
 
 
 def test_fewer_rows_than_asked_for_are_said_to_be_fewer(facts):
     facts.write("facts.jsonl", [{"q": "One?", "a": "1"}])
     shown = facts.assay("generate", "run.yaml", "--dataset", "questions")
     assert "2 rows from 1 source row (made)" in shown.out
-    assert "fewer than the 5 asked for" in shown.out
+    assert "fewer than the 5 requested" in shown.out
 
 
 LLM = """

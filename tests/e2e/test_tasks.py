@@ -300,7 +300,7 @@ def test_a_model_for_a_task_that_asks_none_is_refused(project):
     project.write("task.yaml", YES_NO)
     outcome = project.assay("run", "task.yaml", "--model", "openai/gpt-5-mini")
     assert outcome.code == 2
-    assert "this would change nothing" in outcome.err
+    assert "it would have no effect" in outcome.err
 
 
 def test_a_table_that_is_only_a_header_is_named(project):

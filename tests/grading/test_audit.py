@@ -205,8 +205,8 @@ def test_judges_are_audited_side_by_side_and_failed_calls_are_left_out():
     [
         ({"probes": ("colour",)}, "the probes are position, noise, verbosity, injection, not colour"),
         ({"probes": ()}, "not none"),
-        ({"threshold": 0.0}, "threshold lies between 0 and 1"),
-        ({"max_noise": 1.0}, "max_noise lies between 0 and 1"),
+        ({"threshold": 0.0}, "threshold must be between 0 and 1"),
+        ({"max_noise": 1.0}, "max_noise must be between 0 and 1"),
     ],
 )
 def test_what_makes_no_sense_is_refused(options, message):

@@ -36,7 +36,7 @@ def test_what_cannot_be_done_is_refused(arguments, message):
 
 
 def test_a_strategy_that_is_not_known_is_refused():
-    with pytest.raises(SpecError, match='"sometimes" is not known'):
+    with pytest.raises(SpecError, match='unknown cannot_assess "sometimes"'):
         CannotAssessConfig("sometimes")
 
 

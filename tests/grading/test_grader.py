@@ -154,7 +154,7 @@ def test_a_long_submission_loses_but_its_judges_do_not(judge):
         ({"few_shot_config": FewShotConfig()}, "needs training_data"),
         ({"training_data": RubricDataset(rubric=CAPITAL)}, "needs few_shot_config"),
         ({"training_data": RubricDataset(rubric=CAPITAL), "few_shot_config": FewShotConfig()}, "has a ground truth"),
-        ({"shuffle": "sideways"}, "no shuffle is called"),
+        ({"shuffle": "sideways"}, "unknown shuffle"),
         ({"shuffle": "direction", "shuffle_options": False}, "exclude each other"),
         ({"min_coverage": 7.0}, "min_coverage"),
         ({"on_failed_criterion": "ignore"}, "on_failed_criterion"),
@@ -172,7 +172,7 @@ def test_judges_have_names_of_their_own_and_weights_that_count(judge):
         CriterionGrader(judges=[JudgeSpec(config, "a"), JudgeSpec(config, "a")])
     with pytest.raises(SpecError, match="positive number"):
         CriterionGrader(judges=[JudgeSpec(config, "a", weight=0.0)])
-    with pytest.raises(SpecError, match="no provider is called"):
+    with pytest.raises(SpecError, match="unknown provider"):
         CriterionGrader(llm_config=LLMConfig("opnai/gpt-5-mini"))
 
 

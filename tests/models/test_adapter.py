@@ -102,7 +102,7 @@ def test_usage_beside_items_is_read():
         ("{}", "plain", 502, "http", True, "HTTP 502: plain"),
         ("{{ (body | fromjson).x }}", "{}", 200, "template", False, 'no field "x"'),
         ("{{ (body | fromjson).x }}", '{"x": ', 200, "parse", True, "not valid JSON"),
-        ("{{ body }}!", '{"x": 1}', 200, "template", False, "no valid JSON"),
+        ("{{ body }}!", '{"x": 1}', 200, "template", False, "invalid JSON"),
         ("{}", "{}", 200, "parse", True, "choices"),
     ],
 )

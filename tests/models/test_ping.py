@@ -37,7 +37,7 @@ def test_a_model_that_answers_is_told_with_its_time(pinged, loopback):
     ("settings", "said"),
     [
         ({"api_key": "another"}, ["the key is wrong", "OPENAI_API_KEY", "Incorrect API key"]),
-        ({"models": "gpt-5,gpt-6"}, ['the model name "gpt-4.1"', "/v1/chat/completions", "does not exist"]),
+        ({"models": "gpt-5,gpt-6"}, ['unknown model name "gpt-4.1"', "/v1/chat/completions", "does not exist"]),
         ({"fail_first": 1, "fail_status": 403}, ["may not use this model", "OPENAI_API_KEY"]),
         ({"fail_first": 1, "fail_status": 429}, ["rate limit"]),
         ({"fail_first": 1, "fail_status": 500}, ["a problem of its own"]),
@@ -59,7 +59,7 @@ def test_an_address_that_nobody_answers_is_explained(pinged):
         made.bind(("127.0.0.1", 0))
         port = made.getsockname()[1]
     assert "Connection refused" in pinged(OPENAI_BASE_URL=f"http://127.0.0.1:{port}/v1").message
-    assert "no host is called" in pinged(OPENAI_BASE_URL="http://no-such-host.invalid/v1").message
+    assert "unknown host" in pinged(OPENAI_BASE_URL="http://no-such-host.invalid/v1").message
 
 
 def test_a_silent_server_is_explained(pinged, loopback, model_file):

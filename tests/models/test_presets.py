@@ -87,7 +87,7 @@ def test_usual_other_spellings_are_understood(written, name):
 
 
 def test_an_unknown_provider_is_told_with_those_there_are():
-    with pytest.raises(SpecError, match="there is openai, anthropic"):
+    with pytest.raises(SpecError, match="known: openai, anthropic"):
         preset_named("qqq")
 
 

@@ -50,7 +50,7 @@ def _problems(project, builders):
         ("      []\n", [(9, 7, "message_builders: expected at least 1 entries", None)]),
         (
             GOOD + "      - type: loop\n        message_builders:\n          - {type: load_trace, trace_column: log}\n",
-            [(13, 20, "type: load_trace cannot stand inside a loop", None)],
+            [(13, 20, "type: load_trace is not allowed inside a loop", None)],
         ),
         (
             GOOD + "      - {type: loop, max_iterations: -1, message_builders: [{type: generate}]}\n",

@@ -175,7 +175,7 @@ def test_a_call_that_fails_ends_the_conversation(solve, told):
     ("body", "kind", "words"),
     [
         ("pass", "parse", "the conversation has no assistant message"),
-        ("await model.predict([])", "code", "was given nothing to ask"),
+        ("await model.predict([])", "code", "got an empty prompt"),
         ("await model.predict([3])", "parse", "neither role nor type"),
         ("await model.predict(3)", "code", "TypeError"),
         ("return 3", "code", "run_solver gave a value of type int"),

@@ -70,7 +70,7 @@ def test_what_a_scorer_did_not_say_matches_nothing(project):
     ("condition", "words"),
     [
         ({"op": "is_true", "expression": "scores.brocken.is_correct"}, 'there is no scorer "brocken"'),
-        ({"op": "is_true", "expression": "scores.broken.is_corect"}, 'contains gives no field "is_corect"'),
+        ({"op": "is_true", "expression": "scores.broken.is_corect"}, 'contains produces no field "is_corect"'),
         ({"op": "equals", "expression": "scores.broken.is_correct"}, '"equals" needs "value"'),
         ({"opp": "equals", "expression": "sample.q", "value": 1}, 'unknown field "opp"'),
         ([3], "expected a filter, such as {op, expression, value}, got"),

@@ -65,7 +65,7 @@ def test_a_missing_column_fails_only_its_own_sample(batch: Batch) -> None:
 
 def test_a_failure_lists_the_columns_when_none_is_near(batch: Batch) -> None:
     detail = texts("{{ sample.zzz }}", batch({"question": 1, "answer": 2})).failures[0].detail
-    assert "there is question, answer" in detail
+    assert "known: question, answer" in detail
 
 
 def test_a_failure_names_the_templates_file_and_line(batch: Batch) -> None:

@@ -1,7 +1,9 @@
 """The viewer's pages over HTTP: what they show, what their addresses hold, and that nothing is written."""
 
 import hashlib
+import json
 import re
+import time
 
 import pytest
 
@@ -18,7 +20,7 @@ def test_the_list_of_runs_links_to_the_comparison_with_the_run_before(view):
     comparison = next(link for link in reply.links if link.startswith("/compare"))
     compared = view.ask(comparison)
     assert "v2 against v1" in compared.text
-    assert re.search(r"B is (better|worse) than A by|No clear difference between A and B", compared.text)
+    assert re.search(r"v2 is (better|worse) than v1 by|No clear difference between v1 and v2", compared.text)
     assert "data-diff" in compared.text
 
 
@@ -150,3 +152,35 @@ def test_a_base_path_stands_before_every_address(viewer_of, support):
     assert reply.status == 200
     assert all(link.startswith(("/assay/", "#", "data:")) for link in reply.links)
     assert view.ask("/").status == 404
+
+
+def test_a_running_run_is_watched_until_it_is_finished(viewer_of, live, loopback):
+    project = live(60)
+    loopback.configure(latency_ms=400)
+    process = project.start("run", "task.yaml", "--model", "model.yaml", "--max-concurrency", "4", "--name", "slow")
+    try:
+        view = viewer_of(project)
+        while not (project.folder / ".assay" / "assay.db").exists() or "slow" not in project.assay("runs").out:
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.1)
+        page = view.ask("/runs/slow")
+        assert "data-events" in page.text
+        assert "rows stored" in page.text
+        events = [json.loads(line[6:]) for line in view.ask("/runs/slow/events").text.splitlines() if line]
+    finally:
+        process.communicate(timeout=120)
+    assert events[-1]["finished"]
+    stored = [int(event["words"].split()[0]) for event in events[:-1]]
+    assert stored == sorted(stored)
+    assert len(set(stored)) > 1
+    finished = view.ask("/runs/slow").text
+    assert "data-events" not in finished
+    assert "wilson" in finished
+
+
+def test_a_live_sample_shows_its_conversation_and_the_paid_request(viewer_of, live):
+    project = live(3)
+    assert project.assay("run", "task.yaml", "--model", "model.yaml").code == 0
+    text = viewer_of(project).ask("/runs/latest/samples/1").text
+    for words in ("Answer with one letter.", "Requests and replies", "tokens", "system", "user"):
+        assert words in text

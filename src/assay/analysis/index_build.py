@@ -119,6 +119,9 @@ class _Build:
         if n % CHUNK:
             self._flush(n // CHUNK, n % CHUNK)
         self._connection.execute("CREATE INDEX by_id ON ids (sample_id)")
+        # the words by themselves: the text index would merge the hits of all words with a beginning before the first
+        self._connection.execute("CREATE VIRTUAL TABLE temp.terms USING fts5vocab(main, texts, row)")
+        self._connection.execute("INSERT INTO words SELECT term FROM temp.terms")
         self._finish(n)
 
     def _row(self, place: int, stored: StoredSample, columns: Mapping[str, Any]) -> int:

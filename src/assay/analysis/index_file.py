@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from assay.store.runs import RunRecord
 
-VERSION = 1
+VERSION = 2
 """Raised when the form of the file changes: older files are then built anew."""
 CHUNK = 1 << 16
 """Rows of one blob: small enough to be read for a page, large enough that a million rows are sixteen reads."""
@@ -32,6 +32,7 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE chunks (name TEXT, chunk INTEGER, data BLOB NOT NULL, PRIMARY KEY (name, chunk)) WITHOUT ROWID;
 CREATE TABLE orders (name TEXT PRIMARY KEY, data BLOB NOT NULL);
 CREATE TABLE ids (row INTEGER PRIMARY KEY, sample_id TEXT NOT NULL);
+CREATE TABLE words (word TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE VIRTUAL TABLE texts USING fts5 (
   body, content = '', detail = 'none', columnsize = 0, tokenize = "unicode61 remove_diacritics 2"
 );

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 import time
+import unicodedata
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ SEARCH_S = 0.03
 """A search for words that very many samples have stops after so many seconds."""
 FEW = 1_500
 """Of so few rows each is looked up; of more, the hits of a search are read in order."""
+ENDINGS = 40
+"""Words with the same beginning that a search covers."""
 REMEMBERED = 3
 """Lists of matching rows that are kept: those of the pages that people walk through."""
 
@@ -207,22 +210,28 @@ def _compared(values: Array, condition: Condition) -> Array:
 
 def _search(connection: sqlite3.Connection, text: str, mask: Array) -> tuple[Any, bool]:
     """The rows whose texts have all words, and whether these are all; where there are none, words may go on."""
-    # every word in quotes: nothing in it is an operator of the search language
     words = re.findall(r"\w+", text)
     if not words:
         return [], True
     deadline = time.perf_counter() + SEARCH_S
-    # the hits of a beginning that very many words have are merged before the first of them comes
-    connection.set_progress_handler(lambda: time.perf_counter() > 2 * SEARCH_S + deadline, 10_000)
-    for ending in ("", "*"):
-        query = " ".join(f'"{word}"{ending}' for word in words)
-        try:
-            hits, complete = _hits(connection, query, mask, deadline)
-        except sqlite3.OperationalError:
-            return [], False
-        if hits or not complete:
-            return hits, complete
-    return [], True
+    # every word in quotes: nothing in it is an operator of the search language
+    hits, complete = _hits(connection, " ".join(f'"{word}"' for word in words), mask, deadline)
+    if hits or not complete:
+        return hits, complete
+    alternatives = [_beginning_with(connection, word) for word in words]
+    if not all(alternatives):
+        return [], True
+    query = " AND ".join("(" + " OR ".join(f'"{word}"' for word in some) + ")" for some in alternatives)
+    hits, complete = _hits(connection, query, mask, time.perf_counter() + SEARCH_S)
+    return hits, complete and all(len(some) < ENDINGS for some in alternatives)
+
+
+def _beginning_with(connection: sqlite3.Connection, word: str) -> list[str]:
+    """Words of the run that begin like one, as the text index writes them: small letters without accents."""
+    plain = unicodedata.normalize("NFKD", word.casefold())
+    start = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    sql = "SELECT word FROM words WHERE word >= ? AND word < ? ORDER BY word LIMIT ?"
+    return [found for (found,) in connection.execute(sql, (start, start + "\U0010ffff", ENDINGS))]
 
 
 def _hits(connection: sqlite3.Connection, query: str, mask: Array, deadline: float) -> tuple[list[int], bool]:

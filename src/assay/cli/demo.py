@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 LOCAL_MODEL = "local/smollm2"
 ASKED = 20
+REPORT = "report.html"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,11 +95,14 @@ def command(folder: Path | None) -> None:
       assay demo --folder my-demo     keep the project and experiment with it
     """
     if folder is not None:
-        _show(folder)
+        _show(folder, folder / REPORT)
         click.echo(f"\nThe project is in {folder}. Change the files there and run them again.")
+        click.echo("See its runs in a browser: assay view --open (in that folder)")
         return
+    # the report stays when the project is gone
+    report = Path(tempfile.mkdtemp(prefix="assay-demo-")) / REPORT
     with tempfile.TemporaryDirectory(prefix="assay-demo-") as scratch:
-        _show(Path(scratch) / "demo")
+        _show(Path(scratch) / "demo", report)
     click.echo(
         "\nWhat to try next:\n"
         "  assay demo --folder my-demo   keep this project and experiment with it\n"
@@ -106,22 +111,35 @@ def command(folder: Path | None) -> None:
     )
 
 
-def _show(folder: Path) -> None:
+def _show(folder: Path, report: Path) -> None:
+    from assay.api.reports import write_report
     from assay.cli.projects import copy_project
 
     copy_project("demo", folder)
     (folder / ".assay").mkdir(mode=0o700, exist_ok=True)
     terminal = console()
-    for step in RECORDED:
-        _run(step, folder, terminal)
+    runs = [_run(step, folder, terminal) for step in RECORDED]
     missing = _why_no_local_model()
     if missing:
         click.echo(f"\nSkipped the live model: {missing}")
     else:
         _run(ASKED_NOW, folder, terminal)
+    steady, _, chatty, _ = runs
+    write_report(steady, chatty, to=report, store=str(folder / ".assay" / "assay.db"))
+    click.echo(
+        "\nA report that compares both models, with figures and the samples that differ:\n"
+        f"  {report}\n"
+        f"Open it with:\n  {_opener()} {report}"
+    )
 
 
-def _run(step: Step, folder: Path, terminal: Console) -> None:
+def _opener() -> str:
+    """The command that opens a file in its program."""
+    return {"darwin": "open", "win32": "start"}.get(sys.platform, "xdg-open")
+
+
+def _run(step: Step, folder: Path, terminal: Console) -> str:
+    """Run one step, show its metrics, and return the id of its run."""
     from rich.text import Text
 
     from assay.api.run import Options, run_file
@@ -134,6 +152,7 @@ def _run(step: Step, folder: Path, terminal: Console) -> None:
         report, _ = run_file(folder / step.file, options, listener=listener)
     terminal.print(run_table(report))
     terminal.print(Text(f"\n{step.meaning}", style="italic"), soft_wrap=True)
+    return report.run
 
 
 def _why_no_local_model() -> str:

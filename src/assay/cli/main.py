@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from assay.cli.heartbeat import start_heartbeat, stop_heartbeat
 from assay.errors import AssayError
 
 COMMANDS = {
@@ -44,6 +45,11 @@ COMMANDS = {
 }
 
 
+LONG_COMMANDS = {
+    *("agreement", "calibrate", "check", "compare", "export", "gate", "import", "plan", "power"),
+    *("report", "rescore", "run", "runs", "samples", "show"),
+}
+"""Commands that may work for seconds before they print anything, and that ask no questions."""
 TRACEBACK_VARIABLE = "ASSAY_TRACEBACK"
 """Set this environment variable to see the traceback of a crash."""
 CRASH_CHARACTERS = 500
@@ -96,6 +102,9 @@ class LazyCommands(SuggestingGroup):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
+        # from here on, for loading the libraries behind a command takes a moment too
+        if cmd_name in LONG_COMMANDS:
+            start_heartbeat()
         # a module cannot be called import
         module = importlib.import_module(f"assay.cli.{'import_' if cmd_name == 'import' else cmd_name}")
         command: click.Command = module.command
@@ -166,7 +175,10 @@ def main() -> None:
 
 def _main() -> None:
     try:
-        code = cli.main(standalone_mode=False) or 0
+        try:
+            code = cli.main(standalone_mode=False) or 0
+        finally:
+            stop_heartbeat()
         if code:
             _tidy_up()
         sys.exit(code)

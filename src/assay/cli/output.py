@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from assay.cli.heartbeat import stop_heartbeat
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -22,7 +24,9 @@ def print_json(document: Any) -> None:
     """Print one JSON document on stdout."""
     import orjson
 
-    click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2, default=_plain))
+    text = orjson.dumps(document, option=orjson.OPT_INDENT_2, default=_plain)
+    stop_heartbeat()
+    click.echo(text)
 
 
 def _plain(value: Any) -> Any:
@@ -36,6 +40,7 @@ def print_json_lines(documents: Iterable[Any]) -> None:
 
     # not click.echo: it flushes after every line, which is slow for a million samples
     for document in documents:
+        stop_heartbeat()
         sys.stdout.buffer.write(orjson.dumps(document) + b"\n")
     sys.stdout.buffer.flush()
 
@@ -50,6 +55,8 @@ def shown(message: str) -> str:
 def console() -> Console:
     """Open stdout for tables: at most 100 columns on a terminal, `COLUMNS` where it is set, no limit in a pipe."""
     from rich.console import Console
+
+    stop_heartbeat()
 
     class Terminal(Console):
         def on_broken_pipe(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from assay.cli.heartbeat import postpone_heartbeat, start_heartbeat, stop_heartbeat
 from assay.text import clean, duration
 
 if TYPE_CHECKING:
@@ -25,12 +26,17 @@ def watch(*, enabled: bool) -> Iterator[Listener]:
     from assay.api.run import silent
 
     if not enabled:
+        # -q: not even a sign of life
+        stop_heartbeat()
         yield silent
         return
     shown = _Shown(terminal=sys.stderr.isatty())
+    # for the parts of a run that report no progress: reading the dataset's digest, computing metrics
+    start_heartbeat()
     try:
         yield shown.update
     finally:
+        stop_heartbeat()
         shown.close()
 
 
@@ -54,6 +60,7 @@ class _Shown:
             sys.stderr.write(f"{clean(line)}\n")
         sys.stderr.flush()
         self._last, self._drawn = moment, True
+        postpone_heartbeat()
 
     def close(self) -> None:
         if self._terminal and self._drawn:

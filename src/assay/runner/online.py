@@ -17,7 +17,7 @@ from assay.runner.fan_out import done_cells
 from assay.runner.models import Models
 from assay.runner.offline import batches_of
 from assay.runner.pipeline import Engine
-from assay.runner.progress import Listener, Progress
+from assay.runner.progress import Listener, Progress, silent
 from assay.runner.reply_cache import ReplyCache
 from assay.runner.writer import RunWriter
 from assay.store import runs
@@ -132,7 +132,8 @@ async def _watch(
 ) -> None:
     """Tell the listener how things stand, and the store that we live."""
     resumed = engine.done
-    total = await asyncio.to_thread(count_cells, plan)
+    # counting reads the whole dataset a second time: not where nobody looks
+    total = None if listener is silent else await asyncio.to_thread(count_cells, plan)
     tick = 0
     while True:
         await asyncio.sleep(TICK_S)

@@ -57,7 +57,8 @@ def decoded(store: Store, run_no: int, keys: Sequence[str], **which: Any) -> Ite
 def sample_from(stored: StoredSample, keys: Sequence[str]) -> Sample:
     """The sample of a stored row; `keys` are those of the scorers in the order of their slots."""
     scores = {}
-    for slot, (values, metadata) in sorted(stored.scores.items()):
+    # rows come in the order of their keys, so that slots are in order already
+    for slot, (values, metadata) in stored.scores.items():
         details = {} if metadata is None else orjson.loads(metadata)
         if slot in stored.votes:
             details[VOTES] = stored.votes[slot]
@@ -72,7 +73,7 @@ def sample_from(stored: StoredSample, keys: Sequence[str]) -> Sample:
         trace=None if stored.trace is None else orjson.loads(stored.trace),
         calls=[] if stored.calls is None else orjson.loads(stored.calls),
         scores=scores,
-        failures={keys[slot - 1] if slot else None: failure for slot, failure in sorted(stored.failures.items())},
+        failures={keys[slot - 1] if slot else None: failure for slot, failure in stored.failures.items()},
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, Select, Table, and_, func, select
 
-from assay.store.row_address import ONE_ROW, STEP, RowLayout, bounds, pack, unpack
+from assay.store.row_address import MAX_POSITIONS, ONE_ROW, STEP, RowLayout, bounds, pack, unpack
 from assay.store.schema import failures, samples, scores, unsettled, votes
 from assay.store.store import Store, insert_many
 from assay.store.stored_text import readable_rows
@@ -34,7 +34,8 @@ class SampleColumns:
     calls: Sequence[str | None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+# not frozen: one per sample of a run that is exported or searched, where the check on every field is felt
+@dataclass(slots=True)
 class StoredSample:
     """A stored sample with its scores, failures and votes."""
 
@@ -313,15 +314,40 @@ def stored_samples(
     """The samples of a run with their scores and failures, page by page."""
     low, high = bounds(run_no)
     left = limit
+    with store.connect() as connection:
+        voted = has_votes(connection, low, high)
+    conditions = "s.id >= ? AND s.id < ?"
+    named: tuple[str, ...] = ()
+    if sample_id is not None:
+        conditions += " AND s.sample_id = ?"
+        named = (sample_id,)
+    if failed:
+        conditions += f" AND EXISTS (SELECT 1 FROM failures f WHERE f.id >= s.id AND f.id < s.id + {STEP})"  # noqa: S608
+    columns = "s.id, s.sample_id, s.trial, s.input, s.output, s.trace, s.calls"
+    query = f"SELECT {columns} FROM samples s WHERE {conditions} ORDER BY s.id LIMIT ?"  # noqa: S608 - our own names
     while left is None or left > 0:
+        size = PAGE if left is None else min(left, PAGE)
         with store.connect() as connection:
-            page = _sample_page(connection, (low, high), PAGE if left is None else min(left, PAGE), sample_id, failed)
-            outcomes = _outcomes_of(connection, page)
-            cast = _votes_of(connection, page)
-        yield from (_stored(row, *outcomes, cast) for row in page)
-        if not page:
-            return
-        low = page[-1].id + 1
+            page = raw_rows(connection, query, (low, high, *named, size))
+            if not page:
+                return
+            first, last = page[0][0], page[-1][0]
+            score_rows, failure_rows = _outcomes_between(connection, first, last + STEP)
+            cast = _votes_between(connection, first, last + STEP) if voted else {}
+        for key, row_id, trial, sample, output, trace, calls in page:
+            yield StoredSample(
+                key >> _POSITION_SHIFT & MAX_POSITIONS - 1,
+                row_id,
+                trial,
+                sample,
+                output,
+                trace,
+                calls,
+                score_rows.get(key, {}),
+                failure_rows.get(key, {}),
+                cast.get(key, {}),
+            )
+        low = last + 1
         left = None if left is None else left - len(page)
 
 
@@ -462,61 +488,29 @@ def raw_rows(connection: Connection, query: str, parameters: Sequence[Any]) -> l
         cursor.close()
 
 
-def _sample_page(
-    connection: Connection, span: tuple[int, int], size: int, sample_id: str | None, failed: bool
-) -> Sequence[Any]:
-    query = select(samples).where(samples.c.id >= span[0], samples.c.id < span[1])
-    if sample_id is not None:
-        query = query.where(samples.c.sample_id == sample_id)
-    if failed:
-        of_sample = and_(failures.c.id >= samples.c.id, failures.c.id < samples.c.id + STEP)
-        query = query.where(select(failures.c.id).where(of_sample).exists())
-    return connection.execute(query.order_by(samples.c.id).limit(size)).all()
-
-
-def _outcomes_of(connection: Connection, page: Sequence[Any]) -> tuple[BySampleAndSlot, BySampleAndSlot]:
-    """Scores and failures of the samples of a page, by sample and slot."""
+def _outcomes_between(connection: Connection, low: int, high: int) -> tuple[BySampleAndSlot, BySampleAndSlot]:
+    """Scores and failures of the samples with keys from `low` up to `high`, by sample and slot."""
     score_rows: BySampleAndSlot = {}
     failure_rows: BySampleAndSlot = {}
-    if not page:
-        return score_rows, failure_rows
-    low, high = page[0].id, page[-1].id + STEP
-    shape = scores.c.id, scores.c["values"], scores.c.metadata
-    for key, values, metadata in connection.execute(select(*shape).where(scores.c.id >= low, scores.c.id < high)):
+    of_scores = 'SELECT id, "values", metadata FROM scores WHERE id >= ? AND id < ? ORDER BY id'
+    for key, values, metadata in raw_rows(connection, of_scores, (low, high)):
         slot = key & STEP - 1
         score_rows.setdefault(key - slot, {})[slot] = (values, metadata)
-    for row in connection.execute(select(failures).where(failures.c.id >= low, failures.c.id < high)):
-        slot = row.id & STEP - 1
-        failure = Failure(stage=row.stage, kind=row.kind, detail=row.detail, retryable=bool(row.retryable))
-        failure_rows.setdefault(row.id - slot, {})[slot] = failure
+    of_failures = "SELECT id, stage, kind, detail, retryable FROM failures WHERE id >= ? AND id < ? ORDER BY id"
+    for key, stage, kind, detail, retryable in raw_rows(connection, of_failures, (low, high)):
+        slot = key & STEP - 1
+        failure = Failure(stage=stage, kind=kind, detail=detail, retryable=bool(retryable))
+        failure_rows.setdefault(key - slot, {})[slot] = failure
     return score_rows, failure_rows
 
 
-def _votes_of(connection: Connection, page: Sequence[Any]) -> BySampleAndSlot:
-    """The votes on the samples of a page, by sample and slot."""
+def _votes_between(connection: Connection, low: int, high: int) -> BySampleAndSlot:
+    """The votes on the samples with keys from `low` up to `high`, by sample and slot."""
     by_sample: BySampleAndSlot = {}
-    if page:
-        for score_id, cast in read_votes(connection, page[0].id, page[-1].id + STEP).items():
-            slot = score_id & STEP - 1
-            by_sample.setdefault(score_id - slot, {})[slot] = cast
+    for score_id, cast in read_votes(connection, low, high).items():
+        slot = score_id & STEP - 1
+        by_sample.setdefault(score_id - slot, {})[slot] = cast
     return by_sample
-
-
-def _stored(
-    row: Any, score_rows: BySampleAndSlot, failure_rows: BySampleAndSlot, cast: BySampleAndSlot
-) -> StoredSample:
-    return StoredSample(
-        position=unpack(row.id)[1],
-        sample_id=row.sample_id,
-        trial=row.trial,
-        input=row.input,
-        output=row.output,
-        trace=row.trace,
-        calls=row.calls,
-        scores=score_rows.get(row.id, {}),
-        failures=failure_rows.get(row.id, {}),
-        votes=cast.get(row.id, {}),
-    )
 
 
 def _within(key: Any, run_no: int) -> Any:

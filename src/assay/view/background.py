@@ -70,9 +70,10 @@ class Background:
         """Stop what is under way."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         if self._processes is not None:
-            for process in (self._processes._processes or {}).values():
+            # an index that is half built is of no use: its process ends now
+            for process in list((self._processes._processes or {}).values()):
                 process.terminate()
-            self._processes.shutdown(wait=False, cancel_futures=True)
+            self._processes.shutdown(wait=True, cancel_futures=True)
 
 
 def _be_nice() -> None:

@@ -13,7 +13,7 @@ from assay.report.html.comparison_section import question_of
 from assay.report.html.sample_section import sample_section, verdict_of
 from assay.results.document import sample_document
 from assay.view.address import FACET, Asked, query_string, samples_command
-from assay.view.site import Elsewhere, Missing, Page, Site
+from assay.view.site import IN_THREAD, Elsewhere, Missing, Page, Site
 
 SAMPLES_SHOWN = 50
 FACETS_SHOWN = 8
@@ -40,7 +40,8 @@ def samples_page(site: Site, asked: Asked) -> Page | Elsewhere:
     if any(not value for _, value in asked.pairs):
         # a form sends its empty fields too: the address without them is the one to share
         return Elsewhere(location=site.url("runs", record.id, "samples") + query_string([*pairs, ("after", after)]))
-    index = site.index(record)
+    # a small run is indexed while one waits; of a large one the first page comes at once
+    index = site.index(record, patience_s=2.0 if viewing.size_of(record) <= IN_THREAD else 0.1)
     listed = viewing.list_samples(site.store, record, index, which, after=after, size=SAMPLES_SHOWN)
     here = site.url("runs", record.id, "samples")
     return site.page(

@@ -59,6 +59,7 @@ def application(options: ViewOptions) -> web.Application:
     )
     site = Site(store=store, guard=guard, base=options.base_path, annotator=options.annotator)
     checks: list[Any] = [guard.middleware, _failures(site)]
+    site.warm_up()
     app = web.Application(middlewares=checks, client_max_size=LARGEST_FORM)
     pool = ThreadPoolExecutor(THREADS, thread_name_prefix="assay-view")
     add = partial(_add_page, app, site, pool)
@@ -175,10 +176,10 @@ def _events(site: Site, pool: ThreadPoolExecutor) -> Any:
 
 async def serve(options: ViewOptions, *, ready: Callable[[str], object]) -> None:
     """Serve until a signal or a cancellation stops it; `ready` hears the address."""
-    runner = web.AppRunner(application(options), access_log=None, handle_signals=False)
+    runner = web.AppRunner(application(options), access_log=None, handle_signals=False, shutdown_timeout=1.0)
     await runner.setup()
     try:
-        server = web.TCPSite(runner, options.host, options.port, shutdown_timeout=1.0)
+        server = web.TCPSite(runner, options.host, options.port)
         await server.start()
         host, port = runner.addresses[0][:2]
         shown = f"[{host}]" if ":" in host else host

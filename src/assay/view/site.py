@@ -114,6 +114,13 @@ class Site:
         """The address of a static file; it changes with the file, so that a browser may keep it."""
         return self.url("assets", name, v=assets()[name][1])
 
+    def warm_up(self) -> None:
+        """Load what the first page would wait for."""
+        for name in templates().list_templates(extensions=["html"]):
+            templates().get_template(name)
+        assets()
+        viewing.run_cards(self.store, before=None, text="", limit=1)
+
     def close(self) -> None:
         """Stop the work and close the store."""
         self.work.close()

@@ -88,14 +88,23 @@ def comparison_section(comparison: Comparison) -> ComparisonSection:
     )
 
 
+def _called(comparison: Comparison) -> dict[str, str]:
+    """What a heading calls each run: its name where that tells it from the others, else its letter."""
+    names = [run.name for run in comparison.runs]
+    distinct = None not in names and len(set(names)) == len(names)
+    return {run.letter: run.name if distinct and run.name else run.letter for run in comparison.runs}
+
+
 def _compared(compared: Compared, whole: Comparison) -> ComparedRow:
     value, points = compared.found.difference.value, compared.in_points
+    called = _called(whole)
+    run, baseline = called[compared.letter], called[compared.against]
     heads = {
-        "better": f"{compared.letter} is better than {compared.against} by",
-        "worse": f"{compared.letter} is worse than {compared.against} by",
-        "equivalent": f"{compared.against} and {compared.letter} are equivalent:",
+        "better": f"{run} is better than {baseline} by",
+        "worse": f"{run} is worse than {baseline} by",
+        "equivalent": f"{baseline} and {run} are equivalent:",
         "undecided": "Undecided:",
-        "no clear difference": f"No clear difference between {compared.against} and {compared.letter}:",
+        "no clear difference": f"No clear difference between {baseline} and {run}:",
     }
     size = "" if value is None else amount(abs(value), points, digits=digits_of(compared.found.difference.interval))
     return ComparedRow(

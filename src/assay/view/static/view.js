@@ -88,6 +88,8 @@ function different(before, after) {
 
 function draw(box, parts, places, tag) {
   const changed = new Set(places), pieces = [];
+  // a space between two changed words belongs to the change
+  for (const place of places) if (changed.has(place + 2) && !parts[place + 1].trim()) changed.add(place + 1);
   for (let i = 0; i < parts.length;) {
     const isChanged = changed.has(i);
     let text = "";
@@ -120,3 +122,10 @@ if (progress) {
     if (news.finished) { events.close(); location.reload(); }
   };
 }
+
+// what is being counted is shown once it is there, unless somebody is writing
+function countAgain() {
+  if (document.activeElement?.closest("form")) setTimeout(countAgain, 2000);
+  else location.reload();
+}
+if (document.querySelector("[data-counting]")) setTimeout(countAgain, 2000);

@@ -20,7 +20,8 @@ class Remembered:
         self._memory = memory
         self._prefix = prefix
         self._prices = prices
-        self._running: dict[bytes, asyncio.Future[Reply]] = {}
+        # the calls that are under way; a future exists only where a twin waits for the reply
+        self._running: dict[bytes, asyncio.Future[Reply] | None] = {}
 
     async def ask(self, request: Request) -> Reply:
         content = canonical(request)
@@ -29,9 +30,11 @@ class Remembered:
             reply = self._memory.get(key)
             if reply is not None:
                 return reply
-            running = self._running.get(key)
-            if running is None:
+            if key not in self._running:
                 return await self._pay(request, key, content)
+            running = self._running[key]
+            if running is None:
+                running = self._running[key] = asyncio.get_running_loop().create_future()
             try:
                 # shielded: a twin that is stopped must not cancel the call that others wait for
                 return replace(await asyncio.shield(running), cached=True)
@@ -41,37 +44,31 @@ class Remembered:
                     raise
 
     async def _pay(self, request: Request, key: bytes, content: bytes) -> Reply:
-        shared: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._running[key] = shared
+        self._running[key] = None
         try:
             reply = await self._client.ask(request)
             # in place: every client builds a new reply per call, and a copy costs more than the key
             reply.key = key
-        except asyncio.CancelledError:
-            shared.cancel()
-            raise
-        except BaseException as error:
-            shared.set_exception(error)
-            # twins that wait see the error; without any, nobody needs to hear of it again
-            shared.exception()
-            raise
-        else:
             cost_usd = None if self._prices is None else self._prices.cost(reply.usage)
             self._memory.keep(
                 PaidCall(
-                    key=key,
-                    model=self.name,
-                    purpose=request.purpose,
-                    request=content,
-                    reply=reply,
-                    cost_usd=cost_usd,
+                    key=key, model=self.name, purpose=request.purpose, request=content, reply=reply, cost_usd=cost_usd
                 )
             )
+        except BaseException as error:
+            shared = self._running.pop(key)
+            if shared is not None and isinstance(error, asyncio.CancelledError):
+                shared.cancel()
+            elif shared is not None:
+                shared.set_exception(error)
+                # twins that wait see the error; without any, nobody needs to hear of it again
+                shared.exception()
+            raise
+        # only now: until the reply is in the memory, twins have to find the call that is running
+        shared = self._running.pop(key)
+        if shared is not None:
             shared.set_result(reply)
-            return reply
-        finally:
-            # only now: until the reply is in the memory, twins have to find the call that is running
-            del self._running[key]
+        return reply
 
 
 def _is_stopped() -> bool:

@@ -1,4 +1,4 @@
-"""A run's judge held against human labels, and which samples people should label."""
+"""Calibrate a run's judge with human labels, and suggest samples for people to label."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ CHANCE_DIGITS = 6
 """So many digits of a chance leave weights right to a millionth, and can be read."""
 SHOWN = "sample."
 """Begins the columns of a sheet that show a sample."""
+GROUPS = 10
+"""Groups of a judge's scores, where these are many."""
 CHOSEN = 0.01
 """Below this chance the labelled samples do not look like the others."""
 SOMEBODY = ""
@@ -44,12 +46,13 @@ SOMEBODY = ""
 
 @dataclass(slots=True)
 class HumanLabels:
-    """The human labels of one criterion, or of the run's metric; `numbers` holds one number per sample and person."""
+    """The human labels of one criterion, or of the run's metric; `numbers` holds one value per sample and person."""
 
     numbers: dict[str, dict[str, float]] = field(default_factory=dict)
     chances: dict[str, float] = field(default_factory=dict)
     drawn: int = 0
     empty: int = 0
+    evenly: bool = False
 
     def mean(self, sample_id: str) -> float:
         """The mean of the human labels of a sample."""
@@ -115,6 +118,12 @@ def _by_stored(
         people.numbers.setdefault(entry.sample_id, {})[entry.label.annotator] = worth
         assert entry.label.probability is not None
         people.chances[entry.sample_id] = entry.label.probability
+    # the viewer draws every answer with the same chance, and what one person labels is the beginning of what another
+    # does; a sheet of suggestions has the doubtful answers more often
+    chances_of: dict[str, set[float]] = {}
+    for entry in drawn:
+        chances_of.setdefault(entry.label.annotator, set()).add(round(entry.label.probability or 0.0, CHANCE_DIGITS))
+    people.evenly = all(len(chances) == 1 for chances in chances_of.values())
     found = _calibrated(run, series, None, people, level)
     left_out = sum(
         entry.label.target == target.address and entry.label.probability is None and entry.label.label is not None
@@ -129,7 +138,7 @@ def _by_stored(
 def calibrate_run(
     store: Store, record: RunRecord, path: Path, *, metric: str | None = None, level: float = 0.95
 ) -> tuple[Calibration, ...]:
-    """Correct the judge's number by the labels in a file: for the run, or for every criterion that the file names."""
+    """Correct the judge's metric by human labels: for the run, or for every labelled criterion."""
     run, series = judged_run(store, record, metric)
     by_criterion = read_labels(path, run.index(), series)
     refuse_other_answers(store, record, path)
@@ -152,7 +161,7 @@ def read_labels(path: Path, index: RowIndex, series: Series) -> dict[str | None,
 
 
 def refuse_other_answers(store: Store, record: RunRecord, path: Path) -> None:
-    """A SpecError where the table shows other answers than the run has: its labels say nothing of this run."""
+    """Raise a SpecError if the table shows other answers than the run: its labels do not apply."""
     rows = {_text(row["sample_id"]): row for row in read_table(path, ("sample_id", "label")) if _text(row["label"])}
     columns = {"output", *(f"{SHOWN}{name}" for name in answer_columns(record))}
     if not columns & {name for row in rows.values() for name in row}:
@@ -174,12 +183,12 @@ def refuse_other_answers(store: Store, record: RunRecord, path: Path) -> None:
 
 
 def _sheet_cells(entry: Sample) -> dict[str, Any]:
-    """What the sheet of suggestions shows of a sample."""
+    """Return the cells of a sample in the sheet of suggestions."""
     return {"output": entry.output, **{f"{SHOWN}{name}": value for name, value in entry.sample.items()}}
 
 
 def _comparable(cell: Any) -> str | float:
-    """A cell as it is compared: spreadsheets write numbers, line ends and formula signs in their own way."""
+    """Normalise a cell for comparison: spreadsheets change numbers, line ends and formula signs."""
     text = " ".join(_text(cell).removeprefix("'").split())
     number = number_in(text)
     return text if number is None else number
@@ -234,7 +243,7 @@ def _chance(text: str) -> float:
 
 
 def _worth(label_text: str, worth: Mapping[str, float], bounds: tuple[float, float] | None) -> float:
-    """The number that a label stands for."""
+    """Return the value of a label."""
     named = {option_key(label): number for label, number in worth.items()}
     number = named.get(option_key(label_text), number_in(label_text))
     if number is None:
@@ -255,7 +264,7 @@ def _bounds(series: Series, criterion: str | None) -> tuple[float, float] | None
 
 
 def _judged(series: Series, criterion: str | None) -> FloatArray:
-    """The judge's number of each row, of the metric or of one criterion; NaN where it has none."""
+    """Return the judge's value of each row, for the metric or one criterion; NaN where it has none."""
     return series.numbers if criterion is None else series.criteria[criterion]
 
 
@@ -283,7 +292,7 @@ def _calibrated(
         rest_clusters=None if clusters is None else clusters[len(ids) :],
     )
     origin = None
-    if chances is None:
+    if chances is None and not labels.evenly:
         origin = origin_chance(scores.judged, scores.rest)
         if origin < CHOSEN:
             warnings.append(
@@ -300,7 +309,19 @@ def _calibrated(
         found=estimate,
         origin_p=origin,
         warnings=tuple(warnings),
+        points=_points(scores),
     )
+
+
+def _points(scores: LabelledScores) -> tuple[tuple[float, float, int], ...]:
+    """Labels beside the judge's scores: one group per score where there are few, else tenths of their range."""
+    judged = scores.judged
+    groups = np.unique(judged, return_inverse=True)[1]
+    if judged.size and groups.max() >= GROUPS:
+        width = (judged.max() - judged.min()) / GROUPS
+        groups = np.minimum(((judged - judged.min()) / width).astype(np.int64), GROUPS - 1)
+    chosen = [groups == group for group in np.unique(groups)]
+    return tuple((float(judged[of].mean()), float(scores.labels[of].mean()), int(of.sum())) for of in chosen)
 
 
 def _warnings(labels: HumanLabels, *, n_unjudged: int) -> list[str]:
@@ -329,8 +350,7 @@ def _chances(
     if any(sample_id not in labels.chances for sample_id in ids):
         warnings.append(f"some labels have no {CHANCE}: all labels are treated as drawn uniformly")
         return None, None
-    if len({round(labels.chances[sample_id], CHANCE_DIGITS) for sample_id in ids}) == 1:
-        # drawn evenly, as the viewer draws: equal weights
+    if labels.evenly:
         return None, None
     recomputed = np.full(len(judged), np.nan)
     present = np.isfinite(judged)
@@ -343,7 +363,7 @@ def _chances(
 
 
 def _doubt(numbers: FloatArray, bounds: tuple[float, float] | None) -> FloatArray:
-    """How unsure a judge's number is of itself: most in the middle of the range; yes and no are equally sure."""
+    """Return the judge's uncertainty: highest in the middle of the range, equal for yes and no."""
     if bounds is None:
         return np.ones_like(numbers)
     share = (numbers - bounds[0]) / (bounds[1] - bounds[0])
@@ -352,7 +372,7 @@ def _doubt(numbers: FloatArray, bounds: tuple[float, float] | None) -> FloatArra
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """A sample for people to label, and the chance with which it was drawn."""
+    """A sample for people to label, with its probability of being drawn."""
 
     entry: Sample
     chance: float
@@ -361,7 +381,7 @@ class Suggestion:
 def suggest_labels(
     store: Store, record: RunRecord, n: int, *, metric: str | None = None, seed: int = 0
 ) -> list[Suggestion]:
-    """Draw samples for people to label: the doubtful more often, every one with a known chance."""
+    """Draw samples for people to label, uncertain ones more often, each with a known probability."""
     run, series = judged_run(store, record, metric)
     rows = np.flatnonzero(series.present)
     if not len(rows):

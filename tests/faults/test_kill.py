@@ -3,10 +3,14 @@
 import random
 import re
 import signal
-import sqlite3
 import time
 
 import pytest
+from sqlalchemy import func, select
+
+from assay.errors import AssayError
+from assay.store import schema
+from assay.store.store import open_for_reading
 
 N = 2_000
 KILLS = 20
@@ -19,16 +23,17 @@ def arguments():
 
 
 def committed_calls(project):
-    path = project.folder / ".assay" / "assay.db"
-    if not path.exists():
-        return 0
-    connection = sqlite3.connect(path)
+    location = project.store or str(project.folder / ".assay" / "assay.db")
     try:
-        return connection.execute("SELECT count(*) FROM calls").fetchone()[0]
-    except sqlite3.OperationalError:
+        store = open_for_reading(location)
+    except AssayError:
+        # the process was killed before it had created the store
         return 0
+    try:
+        with store.connect() as connection:
+            return connection.execute(select(func.count()).select_from(schema.calls)).scalar()
     finally:
-        connection.close()
+        store.close()
 
 
 def content(project, *store):

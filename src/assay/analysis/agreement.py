@@ -1,4 +1,4 @@
-"""From votes to agreement: with the truth, between judges, between people, per criterion and overall."""
+"""Compute agreement from votes: with the ground truth, between judges, between people, per criterion and overall."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def agreement(
     measure: Intervals = DEFAULT,
     on_criterion: Callable[[str], None] = lambda _name: None,
 ) -> AgreementResult:
-    """The agreement on every criterion and over all of them; the same votes and seed give the same intervals.
+    """Compute the agreement on every criterion and overall; the same votes and seed give the same intervals.
 
     `scores` compares total scores with those of the truth; `totals` holds what each judge alone would give.
     `on_criterion` is told the name of every criterion before its numbers are computed.

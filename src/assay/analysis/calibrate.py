@@ -1,4 +1,4 @@
-"""A run's judge held against human labels, and which samples people should label."""
+"""Calibrate a run's judge with human labels, and suggest samples for people to label."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SOMEBODY = ""
 
 @dataclass(slots=True)
 class HumanLabels:
-    """The human labels of one criterion, or of the run's metric; `numbers` holds one number per sample and person."""
+    """The human labels of one criterion, or of the run's metric; `numbers` holds one value per sample and person."""
 
     numbers: dict[str, dict[str, float]] = field(default_factory=dict)
     chances: dict[str, float] = field(default_factory=dict)
@@ -129,7 +129,7 @@ def _by_stored(
 def calibrate_run(
     store: Store, record: RunRecord, path: Path, *, metric: str | None = None, level: float = 0.95
 ) -> tuple[Calibration, ...]:
-    """Correct the judge's number by the labels in a file: for the run, or for every criterion that the file names."""
+    """Correct the judge's metric by human labels: for the run, or for every labelled criterion."""
     run, series = judged_run(store, record, metric)
     by_criterion = read_labels(path, run.index(), series)
     refuse_other_answers(store, record, path)
@@ -152,7 +152,7 @@ def read_labels(path: Path, index: RowIndex, series: Series) -> dict[str | None,
 
 
 def refuse_other_answers(store: Store, record: RunRecord, path: Path) -> None:
-    """A SpecError where the table shows other answers than the run has: its labels say nothing of this run."""
+    """Raise a SpecError if the table shows other answers than the run: its labels do not apply."""
     rows = {_text(row["sample_id"]): row for row in read_table(path, ("sample_id", "label")) if _text(row["label"])}
     columns = {"output", *(f"{SHOWN}{name}" for name in answer_columns(record))}
     if not columns & {name for row in rows.values() for name in row}:
@@ -174,12 +174,12 @@ def refuse_other_answers(store: Store, record: RunRecord, path: Path) -> None:
 
 
 def _sheet_cells(entry: Sample) -> dict[str, Any]:
-    """What the sheet of suggestions shows of a sample."""
+    """Return the cells of a sample in the sheet of suggestions."""
     return {"output": entry.output, **{f"{SHOWN}{name}": value for name, value in entry.sample.items()}}
 
 
 def _comparable(cell: Any) -> str | float:
-    """A cell as it is compared: spreadsheets write numbers, line ends and formula signs in their own way."""
+    """Normalise a cell for comparison: spreadsheets change numbers, line ends and formula signs."""
     text = " ".join(_text(cell).removeprefix("'").split())
     number = number_in(text)
     return text if number is None else number
@@ -234,7 +234,7 @@ def _chance(text: str) -> float:
 
 
 def _worth(label_text: str, worth: Mapping[str, float], bounds: tuple[float, float] | None) -> float:
-    """The number that a label stands for."""
+    """Return the value of a label."""
     named = {option_key(label): number for label, number in worth.items()}
     number = named.get(option_key(label_text), number_in(label_text))
     if number is None:
@@ -255,7 +255,7 @@ def _bounds(series: Series, criterion: str | None) -> tuple[float, float] | None
 
 
 def _judged(series: Series, criterion: str | None) -> FloatArray:
-    """The judge's number of each row, of the metric or of one criterion; NaN where it has none."""
+    """Return the judge's value of each row, for the metric or one criterion; NaN where it has none."""
     return series.numbers if criterion is None else series.criteria[criterion]
 
 
@@ -343,7 +343,7 @@ def _chances(
 
 
 def _doubt(numbers: FloatArray, bounds: tuple[float, float] | None) -> FloatArray:
-    """How unsure a judge's number is of itself: most in the middle of the range; yes and no are equally sure."""
+    """Return the judge's uncertainty: highest in the middle of the range, equal for yes and no."""
     if bounds is None:
         return np.ones_like(numbers)
     share = (numbers - bounds[0]) / (bounds[1] - bounds[0])
@@ -352,7 +352,7 @@ def _doubt(numbers: FloatArray, bounds: tuple[float, float] | None) -> FloatArra
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suggestion:
-    """A sample for people to label, and the chance with which it was drawn."""
+    """A sample for people to label, with its probability of being drawn."""
 
     entry: Sample
     chance: float
@@ -361,7 +361,7 @@ class Suggestion:
 def suggest_labels(
     store: Store, record: RunRecord, n: int, *, metric: str | None = None, seed: int = 0
 ) -> list[Suggestion]:
-    """Draw samples for people to label: the doubtful more often, every one with a known chance."""
+    """Draw samples for people to label, uncertain ones more often, each with a known probability."""
     run, series = judged_run(store, record, metric)
     rows = np.flatnonzero(series.present)
     if not len(rows):

@@ -16,7 +16,7 @@ MISSING = -1
 
 
 class PackedTexts(Sequence[str]):
-    """Texts in one buffer: an id of eight letters takes 16 bytes, a string object of its own 57.
+    """Texts in one buffer: an id of eight letters takes 16 bytes instead of 57 as a string object.
 
     >>> packed = PackedTexts(["a", "bc", ""])
     >>> packed[1], list(packed), len(packed)
@@ -67,7 +67,7 @@ class PackedTexts(Sequence[str]):
 
 
 class LateTexts(Sequence[str]):
-    """Texts that are read when the first of them is asked for.
+    """Texts that are read on first access.
 
     >>> late = LateTexts(2, lambda: [["a"], ["b"]])
     >>> len(late), late[1]
@@ -104,7 +104,7 @@ class Labels:
     names: tuple[str, ...]
 
     def present(self, rows: IntArray) -> npt.NDArray[np.bool_]:
-        """Which of some rows have a label."""
+        """Return which of some rows have a label."""
         return np.asarray(self.codes[rows] != MISSING)
 
 
@@ -157,7 +157,7 @@ class RowIndex:
         return cls(ids, hashes[order], order)
 
     def find(self, text: str) -> int | None:
-        """The row that has an id; None if there is none."""
+        """Return the row that has an id, or None."""
         start, end = (int(np.searchsorted(self._hashes, hash(text), side)) for side in ("left", "right"))
         return next((row for row in self._order[start:end].tolist() if self.ids[row] == text), None)
 

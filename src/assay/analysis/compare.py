@@ -44,7 +44,7 @@ IDS_SHOWN = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareOptions:
-    """What decides a comparison.
+    """The options of a comparison.
 
     `metrics` are addresses or ends of them, all headline means when there are none; `ignored` columns may differ
     between the samples of two runs; `lower_is_better` names the numbers of which less is better. `worst_case` puts
@@ -64,7 +64,7 @@ class CompareOptions:
 
 
 def compare_runs(store: Store, records: Sequence[RunRecord], options: CompareOptions) -> Comparison:
-    """The first run is the baseline; Holm's family is every number of every other run."""
+    """Compare runs with the first one, the baseline; Holm adjusts over every metric of every other run."""
     if len(records) < 2:
         raise SpecError("a comparison needs two runs or more: a baseline, and what is compared with it")
     if len(records) > MOST_RUNS:
@@ -140,7 +140,7 @@ def _read(
 
 
 def _shared_samples(store: Store, records: Sequence[RunRecord]) -> int | None:
-    """How many samples the runs have, where all have the same ones in the same order, without a gap; else None."""
+    """Return the number of samples if all runs have the same ones in the same order without gaps, else None."""
     first, *others = records
     datasets = {record.spec.dataset.sha256 for record in records}
     if len(datasets) > 1 or None in datasets or not all(has_plain_rows(store, record) for record in records):
@@ -175,7 +175,7 @@ def _refuse_unknown(ignored: Sequence[str], read: Sequence[RunSeries]) -> None:
 def _measures(
     store: Store, records: Sequence[RunRecord], options: CompareOptions
 ) -> tuple[list[dict[str, SampleMean]], list[str]]:
-    """For every run the numbers that all of them have, and what is left out."""
+    """Return the metrics that all runs have, for each run, and the names of those left out."""
     kinds = registry()
     every = [sample_measures(store, record, kinds) for record in records]
     if any(record.spec.fans_out for record in records):
@@ -214,7 +214,7 @@ def _measures(
 def _sameness(
     records: Sequence[RunRecord], keys: Collection[str], kinds: Registry, names: Sequence[str]
 ) -> Iterator[str]:
-    """What a reader must know of runs that are one, or whose scorers are not."""
+    """Note runs that are identical, and scorers that differ between runs."""
     first, *rest = records
     before = completed(first.spec, kinds)
     for name, record in zip(names[1:], rest, strict=False):
@@ -233,7 +233,7 @@ def _sameness(
 
 
 def dataset_notes(records: Sequence[RunRecord], matching: Sequence[Matching], names: Sequence[str]) -> Iterator[str]:
-    """Say which runs have other samples than the baseline, or another file where answers are not part of it."""
+    """Note runs whose samples or dataset files differ from the baseline's."""
     first, *rest = records
     for name, record, match in zip(names[1:], rest, matching, strict=False):
         differing = {
@@ -249,7 +249,7 @@ def dataset_notes(records: Sequence[RunRecord], matching: Sequence[Matching], na
 
 
 def _live_digest(record: RunRecord) -> str | None:
-    """The digest of a run's dataset; None where the dataset holds the answers too, which may differ."""
+    """Return the digest of a run's dataset; None if it includes the answers, which may differ."""
     return None if answer_columns(record) else record.spec.dataset.sha256
 
 
@@ -298,7 +298,7 @@ def _nothing_in_common(store: Store, first: RunSeries, other: RunSeries, changed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PairedMetric:
-    """A comparison before the others are known; `values` holds the numbers of the `rows` that both runs have."""
+    """A comparison of one metric before adjustment; `values` holds both runs' values on their common `rows`."""
 
     letter: str
     against: str
@@ -353,7 +353,7 @@ def _compare_metric(
 
 
 def _counts(run: RunSeries, series: Series, matched: IntArray, *, filled: bool) -> SampleCounts:
-    """How many of the samples that both runs have entered the number of one, failed, or were left out.
+    """Count how many of the common samples are in the metric of one run, failed, or were excluded.
 
     Failed samples that were `filled` with the end of a range have a value, but no score: they are not part of n.
     """
@@ -372,7 +372,7 @@ def _counts(run: RunSeries, series: Series, matched: IntArray, *, filled: bool) 
 
 @dataclass(frozen=True, slots=True)
 class _Differ:
-    """Pairs the samples of two runs; the same runs and seed give the same chances."""
+    """Pairs the samples of two runs; the same runs and seed give the same p-values."""
 
     first: RunSeries
     before: Series
@@ -380,14 +380,14 @@ class _Differ:
     level: float
 
     def whole(self, rows: Pairs) -> tuple[Paired, tuple[MetricValue, MetricValue]]:
-        """The difference over these samples, and the number of either run over them."""
+        """Return the difference over these samples, and the value of either run on them."""
         if self.before.codes is not None and len(rows[0]):
             number_pair = self.sums(rows)
             return number_pair.difference, (number_pair.before, number_pair.after)
         return self.of(rows), (self.mean(self.before, rows[0], rows[0]), self.mean(self.after, rows[1], rows[0]))
 
     def sums(self, rows: Pairs, part: str = "") -> PairedSums:
-        """The difference of two numbers that are functions of sums over these samples."""
+        """Return the difference of two statistics of sums over these samples."""
         measure, before, after = self.before.measure, self.before, self.after
         assert measure.sums is not None
         assert before.codes is not None
@@ -419,7 +419,7 @@ class _Differ:
         return replace(difference, wins=wins, losses=losses, ties=len(gap) - wins - losses)
 
     def values(self, before: FloatArray, after: FloatArray, rows: IntArray, part: str) -> Paired:
-        """The difference of two columns, where both have a number; the rows are those of the first run."""
+        """Return the difference of two columns where both have a value; the rows are those of the first run."""
         measure = self.before.measure
         both = np.isfinite(before) & np.isfinite(after)
         if self.before.macro_groups is not None:
@@ -432,7 +432,7 @@ class _Differ:
         return paired(before, after, clusters, rng=rng, bounds=measure.bounds, level=self.level)
 
     def mean(self, side: Series, rows: IntArray, first_rows: IntArray) -> MetricValue:
-        """The number of one run over the samples that both have; what joins and groups them is read of the first."""
+        """Return the mean of one run over the common samples; clusters and groups are those of the first run."""
         clusters = self.first.clusters(first_rows, self.before.measure.address)
         numbers, bounds = side.numbers[rows], side.measure.bounds
         groups = self.before.macro_codes(first_rows)
@@ -497,7 +497,7 @@ def _parts(by_part: Mapping[str, Paired]) -> tuple[Part, ...]:
 
 
 def _to_decide(difference: Paired, decision: Verdict, options: CompareOptions) -> int | None:
-    """How many samples would settle what is open: a difference as large as the one seen, or as the margin."""
+    """Return how many samples would decide an open comparison, for a difference as large as observed or the margin."""
     value = difference.difference.value
     if value is None or decision not in ("undecided", "no clear difference"):
         return None

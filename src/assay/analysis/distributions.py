@@ -1,4 +1,4 @@
-"""How scores are distributed over a run, and how its panel voted: what charts are drawn from."""
+"""The distribution of scores over a run, and the votes of its panel, as data for charts."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from assay.store.store import Store
 
 COLUMNS = 20
 FIELDS_SHOWN = 2
-"""Of a scorer with many fields the first ones are counted."""
+"""The number of fields per scorer that are counted."""
 ITEMS_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution:
-    """How many samples have a value of one field between every two edges."""
+    """A histogram of one field: the number of samples between every two edges."""
 
     scorer: str
     field: str
@@ -74,7 +74,7 @@ def _numbers(store: Store, run_no: int, slot: int, field: str) -> np.ndarray[Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelSummary:
-    """How a panel voted: values of criteria per item, the share of equal votes of every two judges, divided items."""
+    """The votes of a panel: values of criteria per item, agreement of every two judges, and items they disagree on."""
 
     scorer: str
     criteria: tuple[str, ...]
@@ -86,7 +86,7 @@ class PanelSummary:
 
 
 def panel_summaries(samples: Iterable[Sample]) -> list[PanelSummary]:
-    """One summary per scorer whose scores hold votes; `divided` lists the items with the most disagreement."""
+    """Summarise each scorer with votes; `divided` lists the items with the most disagreement."""
     tallies: dict[str, _Tally] = {}
     for sample in samples:
         for key, score in sample.scores.items():

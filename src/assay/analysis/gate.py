@@ -31,7 +31,7 @@ NAMES = ("the baseline", "this run")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateOptions:
-    """What a run must satisfy: rules, how failed samples count, and the drop that is allowed against a baseline."""
+    """The conditions of a gate: rules, the treatment of failed samples, and the allowed drop against a baseline."""
 
     rules: tuple[Rule, ...] = ()
     on: On = "point"
@@ -43,7 +43,7 @@ class GateOptions:
 
 
 class RuleChecker:
-    """Checks rules about stored runs, with failed samples treated as a failure rule says.
+    """Checks rules on stored runs, treating failed samples as a failure rule says.
 
     Without a store a worst case cannot be computed: rules about values with failed samples fail then.
     """
@@ -57,7 +57,7 @@ class RuleChecker:
     def check(
         self, report: RunReport, address: str, value: MetricValue, operator: Operator, threshold: float
     ) -> tuple[bool, str]:
-        """Whether a value of a run satisfies a rule, and why."""
+        """Check a value of a run against a rule, with the reason."""
         counts = report.counts()[address]
         passed, reason = holds(value, operator, threshold, on=self._on)
         if not counts.failed or self.failures.mode == "ignore":
@@ -95,7 +95,7 @@ class RuleChecker:
         return next((outcome for outcome in outcomes if not outcome[0]), outcomes[0])
 
     def _run(self, name: str) -> RunSeries:
-        """The samples of a run, read once however many rules there are."""
+        """Return the samples of a run, read once for all rules."""
         assert self._store is not None
         if name not in self._series:
             record = find(self._store, name)
@@ -150,7 +150,7 @@ def _required(store: Store, report: RunReport, options: GateOptions) -> Iterator
 
 
 def _drops(store: Store, baseline: RunRecord, record: RunRecord, options: GateOptions) -> tuple[list[Check], list[str]]:
-    """One check per mean that both runs have, and what a reader must know of the two runs."""
+    """Check each mean that both runs have for a drop, with notes on the two runs."""
     compare_options = CompareOptions(
         metrics=options.metrics,
         ignored=options.ignored,

@@ -1,4 +1,4 @@
-"""Building the derived index of a run: one pass over its stored rows, then the orders of its numbers.
+"""Build the derived index of a run: one pass over its stored rows, then the sort orders of its numbers.
 
 Nothing is written but the index. Memory stays bounded: columns are written in pieces, texts row by row.
 """
@@ -36,7 +36,7 @@ DISTINCT = 50
 """A field with at most so many values can be chosen from a list."""
 LONGEST_LABEL = 80
 NUMBERS = 400
-"""So many columns of numbers are kept; a run with more has its first ones."""
+"""The maximum number of numeric columns; a run with more has its first ones."""
 MEMO_SIZE = 10_000
 BATCH = 5_000
 BINS = 20
@@ -66,7 +66,7 @@ def build_index(store: Store, record: RunRecord, path: Path) -> None:
 
 
 Fields = Sequence[tuple[str, float | None, str | None]]
-"""Address, number and label of every field of a score or of the columns of a sample."""
+"""The address, index and label of every field of a score or of the columns of a sample."""
 
 
 class _Build:
@@ -238,7 +238,7 @@ class _Build:
         self._labels.clear()
 
     def _finish(self, n: int) -> None:
-        """Write the orders of all numbers, and what pages show of the columns without reading them."""
+        """Write the sort orders of all numbers, and the summaries of columns that pages show."""
         for address in self._dropped:
             self._connection.execute("DELETE FROM chunks WHERE name = ?", (f"c:{address}",))
         ranges = {}

@@ -41,7 +41,7 @@ CREATE VIRTUAL TABLE texts USING fts5 (
 
 
 def cache_folder() -> Path:
-    """Where indexes lie: `assay/view` in the user's cache folder, or a folder of this user's for temporary files."""
+    """Return the folder of indexes: `assay/view` in the user's cache folder, or a private temporary folder."""
     base = os.environ.get("XDG_CACHE_HOME")
     folder = (Path(base) if base else Path.home() / ".cache") / "assay" / "view"
     try:
@@ -59,7 +59,7 @@ def cache_folder() -> Path:
 
 
 def index_path(location: str, record: RunRecord) -> Path:
-    """The file of the index of a finished run: another one after the run was continued or rescored."""
+    """Return the file of a finished run's index; it changes when the run is continued or rescored."""
     # a URL stays as it is; of a path, another folder may have the same
     place = location if "://" in location else str(Path(location).resolve())
     parts = (VERSION, place, record.id, record.identity, record.rows_of, record.status, record.finished_at)
@@ -68,12 +68,12 @@ def index_path(location: str, record: RunRecord) -> Path:
 
 
 def progress_path(path: Path) -> Path:
-    """Where the process that builds an index writes how many rows it has read."""
+    """Return the file in which the building process reports the number of rows it has read."""
     return path.with_suffix(".progress")
 
 
 def remove_unused() -> None:
-    """Delete indexes that nobody has opened for a month, and what a build left that was killed."""
+    """Delete indexes unused for a month, and leftovers of interrupted builds."""
     oldest = time.time() - UNUSED_DAYS * 86_400
     for path in cache_folder().iterdir():
         try:
@@ -93,7 +93,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 def chunks_of(
     connection: sqlite3.Connection, name: str, n: int, *, dtype: str, missing: float = 0
 ) -> Iterator[tuple[slice, Array]]:
-    """A column piece by piece, each with its rows; a piece that was not written holds only `missing`."""
+    """Yield a column in pieces with their rows; an unwritten piece holds only `missing`."""
     stored = connection.execute("SELECT chunk, data FROM chunks WHERE name = ? ORDER BY chunk", (name,))
     row = stored.fetchone()
     for number in range(-(-n // CHUNK)):

@@ -32,7 +32,7 @@ COLUMNS = ("sample_id", "trial", "criterion", "label", "annotator", "comment", C
 
 
 def import_labels(store: Store, record: RunRecord, path: Path) -> int:
-    """Put the labels of a file into the store; a SpecError lists every row that is wrong, and then none is kept."""
+    """Import the labels of a file into the store; a SpecError lists every invalid row, and then none is imported."""
     targets = label_targets(store, record) if record.summary is not None else {}
     if not targets:
         raise SpecError(f"run {record.id} has no metric that people could label")
@@ -109,7 +109,7 @@ def _target(targets: Mapping[str, Target], name: str) -> Target:
 
 
 def _option(target: Target, label: str) -> str:
-    """The option that a label means, in its own spelling."""
+    """Return the option that a label means, in its own spelling."""
     for option in target.options:
         if option_key(option) == option_key(label):
             return option
@@ -129,7 +129,7 @@ def _text(value: Any) -> str:
 
 
 def export_labels(store: Store, record: RunRecord, path: Path, *, force: bool = False) -> int:
-    """Write the labels on the answers of a run as CSV or JSONL: what `import_labels` reads; gives their number."""
+    """Write the labels on a run's answers as CSV or JSONL, as `import_labels` reads them; return their number."""
     suffix = path.suffix.lower()
     if suffix not in (".csv", ".jsonl"):
         raise SpecError(f'"{path.name}" is to hold labels: end it in .csv or .jsonl')

@@ -1,4 +1,4 @@
-"""What people can be asked to label in a run, with which options, and what an option is worth as a number."""
+"""The targets that people can label in a run, with their options and the values of these."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ RIGHT, WRONG = "right", "wrong"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A field of a scorer that people can label; `address` is `scorer/name`, the
-    name that of a field of its scores.
+    """A field of a scorer that people can label; `address` is `scorer/name`.
 
     `options` are the labels to choose from, empty where any number between the bounds may be given. `worth` says what a
     label counts as. `metric` is the address of the metric that the labels correct, `hidden` holds the columns that a
@@ -47,7 +46,7 @@ class Target:
 
 
 def label_targets(store: Store, record: RunRecord) -> dict[str, Target]:
-    """What people can label in a finished run, by address: criteria and judges' labels first.
+    """Return the label targets of a finished run, by address: criteria and judges' labels first.
 
     Nothing of it depends on a score: a page that is made of it stays blind.
     """
@@ -109,7 +108,7 @@ def _question(
 
 
 def _steps(bounds: tuple[float, float] | None) -> tuple[str, ...]:
-    """Options for a range: its whole numbers where there are few, five steps from 0 to 1."""
+    """Return the options for a range: its whole numbers if there are few, else five steps from 0 to 1."""
     if bounds is None:
         return ()
     low, high = bounds

@@ -21,7 +21,7 @@ _DECLARED = ("correct_labels", "incorrect_labels", "valid_labels")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelBallots:
-    """A ballot for every scorer that gives labels, by its key, and the scales that are declared for them."""
+    """A ballot for every labelling scorer, by key, and the scales declared for them."""
 
     ballots: Mapping[str, Ballot]
     scales: Mapping[str, Scale]

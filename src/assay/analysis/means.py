@@ -1,4 +1,4 @@
-"""Which numbers of a stored run are means over its samples, and how a sample's part of them is read."""
+"""Find the metrics of a stored run that are means over its samples, and how each sample contributes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Read = Callable[[Mapping[str, Any]], Any | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleMean:
-    """A number of a run that is a mean over its samples; `labels` says what a declared label is worth.
+    """A metric of a run that is a mean over its samples; `labels` has the value of each declared label.
 
     With `sums` it is no mean but another function of sums over the samples, such as F1, and `value` is its name. With
     `macro_by` it is the mean of the means of the groups that this template names.
@@ -91,7 +91,7 @@ def sample_measures(store: Store, record: RunRecord, registry: Registry) -> dict
 def one_mean(
     store: Store, records: Iterable[RunRecord], measures: Iterable[str], name: str, *, use: str = "compared"
 ) -> str:
-    """The one mean that a name means; a SpecError says so where it names a number that is there but is no mean."""
+    """Return the mean that a name refers to; a SpecError explains a metric that is not a mean."""
     addresses = list(measures)
     if not find_addresses(addresses, name):
         every = dict.fromkeys(address for record in records for address in _addresses(store, record))
@@ -105,7 +105,7 @@ def one_mean(
 
 
 def _addresses(store: Store, record: RunRecord) -> Iterator[str]:
-    """The addresses of all numbers of a run."""
+    """Return the addresses of all metrics of a run."""
     for scorer, metric, _, document in runs.metric_documents(store, record.no):
         yield from (f"{scorer}/{metric}/{name}" for name in orjson.loads(document)["values"])
 
@@ -159,13 +159,13 @@ def _entry_by_value_name(kind: MetricKind, name: str) -> dict[str, Any] | None:
 
 
 def _judge_labels(settings: Mapping[str, Any]) -> dict[str, float]:
-    """What the labels of a judge are worth: 1 for those that mean correct, 0 for those that mean incorrect."""
+    """Return the values of a judge's labels: 1 for correct labels, 0 for incorrect ones."""
     sides = ((1.0, settings.get("correct_labels")), (0.0, settings.get("incorrect_labels")))
     return {str(label): worth for worth, labels in sides for label in labels or ()}
 
 
 def answer_columns(record: RunRecord) -> set[str]:
-    """The columns that hold recorded answers: they differ between runs although the question is the same."""
+    """Return the columns with recorded answers, which differ between runs of the same questions."""
     spec = record.spec
     named = set() if spec.answer_column is None else {spec.answer_column}
     for scorer in spec.scorers:

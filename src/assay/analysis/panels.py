@@ -1,4 +1,4 @@
-"""What a panel is worth: how many judges it really has, who does not fit in, which criteria tell nothing apart."""
+"""The value of a panel: its effective number of judges, outlying judges, and uninformative criteria."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.stats.panel import constant_criteria, effective_judges, leave_one_out
 from assay.types import MetricValue
 
 LEAST_RATERS = 3
-"""Without one of them there must still be two to agree."""
+"""The smallest number of raters for leaving one out: two must remain to agree."""
 LEAST_ITEMS = 4
 """On fewer items being the same is no wonder."""
 
@@ -33,7 +33,7 @@ class Totals:
 
 
 def together(votes: Votes, raters: Mapping[str, IntArray], measure: Intervals) -> dict[str, MetricValue]:
-    """How far one rater and the mean of all can be trusted, and how many independent raters they are worth."""
+    """Compute the reliability of one rater and of the mean of all, and the effective number of raters."""
     if votes.scale.values is None:
         return {}
     table = np.column_stack([votes.values_of(codes) for codes in raters.values()])
@@ -41,7 +41,7 @@ def together(votes: Votes, raters: Mapping[str, IntArray], measure: Intervals) -
 
 
 def together_on_totals(totals: Totals, measure: Intervals) -> dict[str, MetricValue]:
-    """The agreement of the total scores that each judge alone would give."""
+    """Compute the agreement of the total scores that each judge alone would give."""
     return _trusted(totals.table, totals.truth, totals.items, measure) if totals.table.shape[1] > 1 else {}
 
 
@@ -57,7 +57,7 @@ def _trusted(table: FloatArray, truth: FloatArray, items: IntArray, measure: Int
 def without_each(
     votes: Votes, raters: Mapping[str, IntArray], alpha: AlphaScale, measure: Intervals
 ) -> dict[str, dict[str, MetricValue]]:
-    """How far the others agree without each rater in turn: agreement that rises without one names it."""
+    """Compute the agreement without each rater in turn: agreement that rises without a rater points at it."""
     if len(raters) < LEAST_RATERS:
         return {}
     ratings, level = votes.ratings(raters), measure.level
@@ -83,7 +83,7 @@ def unsteadiness(votes: Votes, measure: Intervals) -> dict[str, Noise]:
 
 
 def given_to_all(votes: Votes) -> str | None:
-    """The one option that every item got; None where items differ, or are too few to."""
+    """Return the option that every item got; None if items differ or are too few."""
     column = _column(votes)
     seen = column[~np.isnan(column)]
     if len(np.unique(votes.items[~np.isnan(column)])) < LEAST_ITEMS or constant_criteria(column[:, None]) != (0,):
@@ -93,7 +93,7 @@ def given_to_all(votes: Votes) -> str | None:
 
 
 def redundant(criteria: Sequence[Votes], measure: Intervals) -> tuple[Redundant, ...]:
-    """Two criteria that order the items almost alike, one way or the other: the strongest first."""
+    """Return pairs of criteria that rank the items almost identically or inversely, strongest first."""
     valued = [votes for votes in criteria if votes.scale.values is not None and votes.rows]
     rows = dict.fromkeys(row for votes in valued for row in votes.rows)
     items = {item: number for number, item in enumerate(dict.fromkeys(item for _, item in rows))}
@@ -110,7 +110,7 @@ def redundant(criteria: Sequence[Votes], measure: Intervals) -> tuple[Redundant,
 
 
 def _column(votes: Votes) -> FloatArray:
-    """One number per row: the panel's, else the mean of the judges."""
+    """Return one value per row: the panel's, else the mean of the judges."""
     if votes.panel is not None:
         plain = votes.values_of(votes.panel)
         return plain if votes.panel_values is None else np.where(votes.panel < 0, np.nan, votes.panel_values)

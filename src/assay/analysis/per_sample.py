@@ -1,4 +1,4 @@
-"""One number per sample: what a comparison, a calibration and a plan read of a stored run."""
+"""One value per sample of a stored run, as comparisons, calibrations and plans need it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(slots=True)
 class Series:
-    """The samples of a run under one measure, in columns with one entry per row; `reasons` say why one has no number.
+    """The samples of a run under one measure, as columns with one entry per row; `reasons` explain missing values.
 
     A row has its number, NaN where it has none; of a measure that is no mean it has the code of what it adds to the
     sums, one of the `entries`, and `numbers` is the number to show for it. `lost` are the rows of which an answer or a
@@ -65,20 +65,20 @@ class Series:
 
     @property
     def present(self) -> BoolArray:
-        """Which rows enter the measure."""
+        """Return which rows enter the measure."""
         return np.isfinite(self.numbers) if self.codes is None else self.codes != MISSING
 
     def shown(self, rows: IntArray) -> FloatArray:
-        """The number to show for each row: the mean over the rows that it sums up; NaN where it has none."""
+        """Return the value to show for each row: the mean over the rows that it combines; NaN without one."""
         return self.numbers[rows] if self.sizes is None else self.numbers[rows] / self.sizes[rows]
 
     def failed(self, ids: Sequence[str]) -> dict[str, str]:
-        """Why rows have no number, by their ids."""
+        """Return why rows have no value, by id."""
         without = np.flatnonzero(self.reasons.codes != MISSING).tolist()
         return {ids[row]: self.reasons.names[self.reasons.codes[row]] for row in without}
 
     def fill_lost(self, end: int) -> None:
-        """Put every lost row at the low (0) or high (1) end of the declared range, if there is one."""
+        """Set every lost row to the low (0) or high (1) end of the declared range, if there is one."""
         if self.measure.bounds is not None:
             lost = self.lost
             if self.macro_groups is not None:
@@ -86,7 +86,7 @@ class Series:
             self.numbers[lost] = self.measure.bounds[end]
 
     def macro_codes(self, rows: IntArray) -> IntArray | None:
-        """The macro group of each row as a number; None if the measure is no mean of group means."""
+        """Return the macro group of each row as a number; None if the measure is not a mean of group means."""
         return None if self.macro_groups is None else compact(self.macro_groups.codes[rows])
 
 
@@ -111,7 +111,7 @@ class RunSeries:
         return RowIndex.of(self.ids)
 
     def clusters(self, rows: IntArray, address: str) -> IntArray | None:
-        """Rows of one source sample together, and what `cluster_by` joins; None when each stands for itself."""
+        """Return the cluster of each row: its source sample, joined by `cluster_by`; None if every row is its own."""
         labels = self.series[address].clusters
         if not len(rows) or (self.sources is None and labels is None):
             return None
@@ -124,7 +124,7 @@ class RunSeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:
-    """How the samples of a run are read: `ignored` columns do not count for the content of a sample.
+    """The options for reading a run's samples: `ignored` columns do not count as content.
 
     `columns` keeps a digest of each of the others. With `only_outcomes` a run has so many samples, without a gap and
     with one row each, and the caller knows them: where no measure reads the samples, `ids` and `contents` stay empty.
@@ -138,7 +138,7 @@ class ReadOptions:
 def series_of(
     store: Store, record: RunRecord, measures: Mapping[str, SampleMean], options: ReadOptions | None = None
 ) -> RunSeries:
-    """Read the samples of a run once: one number per sample and measure, with the trials of a sample combined."""
+    """Read the samples of a run once: one value per sample and measure, with the trials of a sample combined."""
     if record.summary is None:
         state = runs.state(record)
         raise SpecError(f"run {record.id} is {state} and has no metrics yet: run its file again to finish it")
@@ -160,14 +160,14 @@ def series_of(
 
 
 def has_plain_rows(store: Store, record: RunRecord) -> bool:
-    """Whether a run has one row per sample and no votes, so that it can be read by columns."""
+    """Return whether a run has one row per sample and no votes, so that it can be read by columns."""
     with store.connect() as connection:
         voted = has_votes(connection, *bounds(record.rows_of))
     return record.spec.trials is None and not record.spec.fans_out and not voted
 
 
 def _reads_samples(record: RunRecord, measures: Mapping[str, SampleMean]) -> bool:
-    """Whether the columns of the samples are needed: for families, groups or clusters."""
+    """Return whether the columns of the samples are needed: for families, groups or clusters."""
     labelled = any(m.group_by or m.cluster_by or m.macro_by for m in measures.values())
     return record.spec.dataset.families or labelled
 
@@ -268,7 +268,7 @@ class _Reading:
 MEMO_SIZE = 10_000
 NAN = float("nan")
 Entry = Any
-"""A number, or what a sample adds to sums; None where the sample has none."""
+"""A value, or a sample's contribution to sums; None where the sample has none."""
 
 
 class _Part:
@@ -428,7 +428,7 @@ class _Part:
 
 
 def source_of(sample: Sample) -> str:
-    """The sample that a row came from; a row that failed before it was made is its own."""
+    """Return the sample that a row came from; a row that failed before it was created is its own."""
     return sample.sample_id if None in sample.failures else sample.sample_id.rpartition("/")[0]
 
 

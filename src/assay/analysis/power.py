@@ -1,4 +1,4 @@
-"""How many samples a comparison needs: from what is assumed, or from pilot runs."""
+"""The sample size of a comparison, from assumptions or from pilot runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SELF_PAIRED = "the share that flips between two models is not known from one run
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerOptions:
-    """Two of samples, difference and power give the third; `flips` and `share` are what is assumed of the data."""
+    """Two of samples, difference and power determine the third; `flips` and `share` are assumptions about the data."""
 
     n: int | None = None
     effect: float | None = None
@@ -44,7 +44,7 @@ class PowerOptions:
 def plan_power(
     options: PowerOptions, store: Store | None = None, pilots: Sequence[RunRecord] = (), *, metric: str | None = None
 ) -> PowerPlan:
-    """What it takes to find a difference, for every way to compare that is known enough."""
+    """Plan the sample size for every design whose assumptions are known."""
     if options.n is not None and options.effect is not None and options.power is not None:
         raise SpecError("give exactly two of --n, --effect and --power")
     designs, size, notes = _designs(options, store, pilots, metric)

@@ -1,4 +1,4 @@
-"""The votes of a run: what its rubrics kept of every judge, and what judges labelled, beside the truth of its task."""
+"""The votes of a run: those of its rubrics and its labelling judges, with the ground truth of its task."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from assay.store.store import Store
 from assay.types import Score
 
 RECENT = 200
-"""How many runs are looked at for the latest in which judges voted."""
+"""The number of runs searched for the latest one with votes."""
 FIRST = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunVotes:
-    """The votes of a run's rubric scorers and the scales of their criteria; total scores beside those of the truth.
+    """The votes of a run's rubric scorers with the scales of their criteria, and total scores with their ground truth.
 
     `totals` holds the score that each judge alone would give; `failed` are samples of which there is no vote.
     """
@@ -43,7 +43,7 @@ class RunVotes:
 
 
 def latest_judged(store: Store) -> RunRecord:
-    """The newest finished run in which judges voted; the newest of all where there is none."""
+    """Return the newest finished run with votes; the newest of all if there is none."""
     for record in runs.all_runs(store, RECENT):
         if record.summary is not None and _voted(store, record):
             return record
@@ -51,7 +51,7 @@ def latest_judged(store: Store) -> RunRecord:
 
 
 def _voted(store: Store, record: RunRecord) -> bool:
-    """Does the run have a rubric or a judge that gives labels, or votes that came from elsewhere?"""
+    """Return whether the run has a rubric, a labelling judge, or imported votes."""
     if any(scorer.rubrics for scorer in record.spec.scorers) or label_scorers(record):
         return True
     first = islice(read_samples(store, record), FIRST)
@@ -59,7 +59,7 @@ def _voted(store: Store, record: RunRecord) -> bool:
 
 
 def votes_of_run(store: Store, record: RunRecord) -> RunVotes:
-    """All votes of a run's judges, with the ground truth of its task."""
+    """Return all votes of a run's judges, with the ground truth of its task."""
     entries = list(read_samples(store, record))
     keys = [key for key in record.spec.scorer_keys if any(_has_votes(entry, key) for entry in entries)]
     ballots: dict[str, Ballot] = {}
@@ -104,7 +104,7 @@ def _read_entry(entry: Sample, key: str, prefix: str, ballots: dict[str, Ballot]
 
 
 def _score_values(entries: Sequence[Sample], keys: Sequence[str]) -> dict[str, Values]:
-    """How far the panel's and each judge's scores lie from the score of the truth; the panel's also unsnapped."""
+    """Compare the scores of the panel and each judge with those of the ground truth; the panel's also unsnapped."""
     errors = {judge: score_errors(rows, judge) for judge, rows in _pairs_by_rater(entries, keys, _score_pairs).items()}
     for judge, rows in _pairs_by_rater(entries, keys, _unsnapped_pair).items():
         errors[judge]["rmse_continuous"] = score_errors(rows, f"{judge}/continuous")["rmse"]
@@ -112,7 +112,7 @@ def _score_values(entries: Sequence[Sample], keys: Sequence[str]) -> dict[str, V
 
 
 def _score_pairs(score: Score) -> dict[str, tuple[Any, Any]]:
-    """The score of the panel and of every judge, each with the score of the truth by the same rule."""
+    """Return the scores of the panel and of every judge, each with the ground truth's score by the same rule."""
     truth = score.values.get("truth_score")
     by_judge = dict(score.metadata.get("judge_scores") or {})
     alone = score.metadata.get("truth_before_length", truth)
@@ -128,7 +128,7 @@ def _unsnapped_pair(score: Score) -> dict[str, tuple[Any, Any]]:
 def _pairs_by_rater(
     entries: Sequence[Sample], keys: Sequence[str], totals_of: Callable[[Score], Mapping[str, tuple[Any, Any]]]
 ) -> dict[str, list[tuple[str, float, float]]]:
-    """Item, score and score of the truth, by the name of who gave the score."""
+    """Return item, score and the ground truth's score, by rater."""
     by_rater: dict[str, list[tuple[str, float, float]]] = {}
     for entry in entries:
         for key in keys:
@@ -142,7 +142,7 @@ def _pairs_by_rater(
 
 
 def _totals(entries: Sequence[Sample], key: str) -> Totals | None:
-    """What each judge alone would give, for panels of several."""
+    """Return the score that each judge alone would give, for panels of several."""
     scores = [(entry.sample_id, entry.scores[key]) for entry in entries if key in entry.scores]
     alone = [dict(score.metadata.get("judge_scores") or {}) for _, score in scores]
     judges = list(dict.fromkeys(judge for totals in alone for judge in totals))
@@ -178,5 +178,5 @@ def _scales(record: RunRecord, keys: Sequence[str]) -> dict[str, Scale]:
 
 
 def _prefix(key: str, keys: Sequence[str]) -> str:
-    """What tells the criteria of several rubric scorers apart."""
+    """Return the prefix that distinguishes the criteria of several rubric scorers."""
     return f"{key}/" if len(keys) > 1 else ""

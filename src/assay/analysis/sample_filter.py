@@ -1,4 +1,4 @@
-"""Which samples of a run a page lists: what one sample must satisfy, whether read from the store or from an index."""
+"""The filter of a page of samples, applied to stored rows or to an index."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DIVIDED = "panel/disagreement"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleFilter:
-    """What a page lists; all of it must hold.
+    """The conditions of a page; a sample must satisfy all of them.
 
     `show` names a property, `kind` a kind of failure, `text` is searched in inputs and answers, `where` holds
     conditions on fields, `facets` values of fields with few values, as (address, value as text). `sort` is the address
@@ -41,7 +41,7 @@ class SampleFilter:
 
     @property
     def is_empty(self) -> bool:
-        """Whether every sample is listed."""
+        """Return whether every sample is listed."""
         return self.show is None and not (self.kind or self.text.strip() or self.where or self.facets)
 
 
@@ -60,7 +60,7 @@ def flags_of(sample: Sample, spec: RunSpec) -> int:
 
 
 def score_flags(spec: RunSpec, key: str, values: Mapping[str, Any], metadata: Mapping[str, Any]) -> int:
-    """The properties that one score gives its sample."""
+    """Return the properties that one score gives its sample."""
     flags = FLAGS["wrong"] if quality(spec, key, values) == "bad" else 0
     if metadata.get("completion_validity") == "INVALID":
         flags |= FLAGS["invalid"]
@@ -133,7 +133,7 @@ def searched_text(sample_id: str, columns: Mapping[str, Any], output: str | None
 
 
 def accepts(which: SampleFilter, sample: Sample, spec: RunSpec) -> bool:
-    """Whether a page with this filter lists a sample."""
+    """Return whether a page with this filter lists a sample."""
     if which.show is not None and not flags_of(sample, spec) & FLAGS[which.show]:
         return False
     if which.kind and all(failure.kind != which.kind for failure in sample.failures.values()):

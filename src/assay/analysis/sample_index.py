@@ -1,4 +1,4 @@
-"""Questions to the derived index of a run: which rows match a filter, in which order, and what its fields hold."""
+"""Query the derived index of a run: the rows that match a filter, their order, and summaries of its fields."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from assay.analysis.sample_query import Condition
 SEARCH_S = 0.03
 """A search for words that very many samples have stops after so many seconds."""
 FEW = 1_500
-"""Of so few rows each is looked up; of more, the hits of a search are read in order."""
+"""Up to this many rows are looked up individually; with more, the hits of a search are read in order."""
 ENDINGS = 40
 """Words with the same beginning that a search covers."""
 REMEMBERED = 3
-"""Lists of matching rows that are kept: those of the pages that people walk through."""
+"""The number of cached result lists: those of the pages that people walk through."""
 
 
 class NotIndexed(Exception):
@@ -44,7 +44,7 @@ class Matches:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbers:
-    """What a column of numbers holds, with its histogram."""
+    """The summary of a numeric column, with its histogram."""
 
     low: float
     high: float
@@ -80,7 +80,7 @@ class SampleIndex:
         return list(dict.fromkeys([*self.numbers, *self.facets, *self.columns]))
 
     def matches(self, which: SampleFilter) -> Matches:
-        """The rows that a filter lists, in the order it asks for; a NotIndexed error where it names another field."""
+        """Return the rows that a filter lists, in the requested order; raise NotIndexed for an unknown field."""
         with self._lock:
             if which in self._matches:
                 self._matches.move_to_end(which)
@@ -178,7 +178,7 @@ class SampleIndex:
         mask &= accepted
 
     def _order(self, connection: sqlite3.Connection, sort: str) -> Array:
-        """All rows, those with the least number first, or with a minus those with the greatest; missing ones last."""
+        """Return all rows by ascending number, or with a minus descending; missing ones last."""
         address = address_of(sort.removeprefix("-"), self.addresses)
         stored = connection.execute("SELECT data FROM orders WHERE name = ?", (address,)).fetchone()
         if address is None or stored is None:
@@ -191,7 +191,7 @@ class SampleIndex:
 
 
 def _compared(values: Array, condition: Condition) -> Array:
-    """Which numbers satisfy a condition, by the rule of `Condition.accepts`."""
+    """Return which numbers satisfy a condition, by the rule of `Condition.accepts`."""
     if condition.number is None:
         # text against a number: they differ, and nothing more can be said
         return ~np.isnan(values) if condition.operator == "!=" else np.zeros(len(values), dtype=bool)
@@ -209,7 +209,10 @@ def _compared(values: Array, condition: Condition) -> Array:
 
 
 def _search(connection: sqlite3.Connection, text: str, mask: Array) -> tuple[Any, bool]:
-    """The rows whose texts have all words, and whether these are all; where there are none, words may go on."""
+    """Return the rows whose texts contain all words, and whether the list is complete;
+
+    without hits, words match prefixes.
+    """
     words = re.findall(r"\w+", text)
     if not words:
         return [], True

@@ -1,4 +1,4 @@
-"""Which samples of a run somebody wants to see, and in which order."""
+"""Select the samples of a run to show, and their order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.store.store import Store
 from assay.summary.actions import marked
 
 FIELDS_FROM = 1_000
-"""So many samples say which fields a run has."""
+"""The number of samples that are read to find a run's fields."""
 COLUMN = "sample"
 CORRECT, SCORE = "is_correct", "score"
 Operator = Literal[">", ">=", "=", "!=", "<", "<="]
@@ -31,7 +31,7 @@ _CONDITION = re.compile(r"(?P<field>[^<>=!]*[^<>=!\s])\s*(?P<operator><=|>=|!=|=
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Condition:
-    """A demand on one field of a sample; `number` is its value where that is one."""
+    """A condition on one field of a sample; `number` is its value if numeric."""
 
     field: str
     operator: Operator
@@ -39,7 +39,7 @@ class Condition:
     number: float | None
 
     def accepts(self, value: object) -> bool:
-        """Whether a value of the field satisfies the condition; one that is missing never does."""
+        """Return whether a value of the field satisfies the condition; a missing one never does."""
         if value is None:
             return False
         number = as_number(value)
@@ -83,7 +83,7 @@ def _number(text: str) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleQuery:
-    """What is asked of the samples of a run.
+    """The selection and order of a run's samples.
 
     `wrong` samples were called incorrect by a scorer, or graded below the middle of the range; with `failed`, either
     is enough. `sort` names a field, with a minus in front for the greatest first; samples that lack it come last.
@@ -142,7 +142,7 @@ Where = tuple[str, str]
 
 
 class _Fields:
-    """The fields of a run's samples, by the names that people use: the field, or `scorer/field`, or `sample/column`."""
+    """The fields of a run's samples by their usual names: the field, `scorer/field`, or `sample/column`."""
 
     def __init__(self, store: Store, record: RunRecord) -> None:
         self._store = store
@@ -150,14 +150,14 @@ class _Fields:
         self._known: tuple[dict[str, Where], dict[str, Where]] | None = None
 
     def find(self, name: str) -> Where:
-        """The one field that a name means; a field of a score goes before a column."""
+        """Return the one field that a name refers to; a field of a score takes precedence over a column."""
         scores, columns = self._read()
         matches = find_addresses(scores, name)
         addresses = scores if matches else {**scores, **columns}
         return addresses[one_address(addresses, name)]
 
     def main(self) -> str:
-        """The field that says how good a sample is: that of the first scorer which has one."""
+        """Return the field that rates a sample: that of the first scorer which has one."""
         scores, _ = self._read()
         for field in (CORRECT, SCORE):
             for address, (_, name) in scores.items():
@@ -190,12 +190,12 @@ def _value(sample: Sample, where: Where) -> Any:
 
 
 def is_wrong(spec: RunSpec, sample: Sample) -> bool:
-    """Whether a scorer called a sample incorrect, or graded it below the middle of the range."""
+    """Return whether a scorer marked a sample incorrect, or graded it below the middle of the range."""
     return any(quality(spec, key, score.values) == "bad" for key, score in sample.scores.items())
 
 
 def quality(spec: RunSpec, key: str, values: Mapping[str, Any]) -> Literal["good", "fair", "bad"] | None:
-    """How good a score is: right or wrong, or where a grade lies in its range; None where nobody can say."""
+    """Return the quality of a score: right or wrong, or its position in its range; None if unknown."""
     correct = as_number(values.get(CORRECT))
     if correct is not None:
         return "good" if correct >= 1 else "bad" if correct <= 0 else "fair"

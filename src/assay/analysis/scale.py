@@ -18,7 +18,7 @@ from assay.stats.random import generator
 from assay.stats.ratings import MISSING, Ratings
 
 ABSENT = -2
-"""The code of a vote that nobody gave: no row, a failed call, a reply that could not be read."""
+"""The code of a missing vote: no row, a failed call, or an unreadable reply."""
 ScaleKind = Literal["binary", "ordinal", "nominal"]
 MOST_RATERS = 10
 """Up to so many raters every pair of them has an interval; beyond, on request."""
@@ -54,7 +54,7 @@ class Scale:
         )
 
     def code(self, label: str | None) -> int:
-        """The place of a label, -1 for an abstention; a ValueError names the labels there are."""
+        """Return the index of a label, -1 for an abstention; a ValueError lists the valid labels."""
         if label is None:
             return MISSING
         key = option_key(label)
@@ -66,7 +66,7 @@ class Scale:
         raise ValueError(f'"{label}" is not one of the labels {", ".join(self.labels)}')
 
     def numbers(self) -> FloatArray:
-        """A number an option; for mere names any will do."""
+        """Return a number per option; for nominal labels the numbers have no meaning."""
         return np.asarray(range(len(self.labels)) if self.values is None else self.values, dtype=np.float64)
 
 
@@ -91,11 +91,11 @@ class Votes:
     repeats: Mapping[str, FloatArray] = field(default_factory=dict)
 
     def raters(self) -> dict[str, IntArray]:
-        """The panel, where there is one, and every judge."""
+        """Return the panel, if there is one, and every judge."""
         return {**({} if self.panel is None else {PANEL: self.panel}), **self.judges}
 
     def pairs(self, codes: IntArray) -> Pairs:
-        """A rater beside the truth, where neither is missing or abstained."""
+        """Return a rater's codes with the ground truth, where neither is missing or an abstention."""
         rows = (self.truth != ABSENT) & (codes != ABSENT)
         return assessed(self.truth[rows], codes[rows], len(self.scale.labels), self.items[rows])
 
@@ -113,7 +113,7 @@ class Votes:
 
 
 def agreed_truth(people: Mapping[str, IntArray], scale: Scale, rows: int) -> IntArray:
-    """What most people say of each row: nothing where they tie, an abstention where all who spoke abstained.
+    """Return the majority label of each row: none for a tie, an abstention if all annotators abstained.
 
     >>> scale = Scale(kind="nominal", labels=("a", "b"))
     >>> agreed_truth({"x": np.array([0, 0, -1]), "y": np.array([0, 1, -1])}, scale, 3).tolist()
@@ -130,15 +130,15 @@ def agreed_truth(people: Mapping[str, IntArray], scale: Scale, rows: int) -> Int
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """What all numbers share: the seed of their intervals and the level."""
+    """The common settings of all intervals: their seed and level."""
 
     seed: int = 0
     level: float = 0.95
     of_pairs: bool = False
-    """Intervals of every pair of raters, however many raters there are."""
+    """Compute intervals for every pair of raters, however many there are."""
 
     def covers_pairs(self, raters: int) -> bool:
-        """Whether pairs, and the panel without each of its raters, get intervals: their cost grows with the pairs."""
+        """Return whether pairs, and the panel without each rater, get intervals; their cost grows with the pairs."""
         return self.of_pairs or raters <= MOST_RATERS
 
     def rng(self, *address: str) -> np.random.Generator:

@@ -1,4 +1,4 @@
-"""Rows that a postprocessor made, put together again: runs that split their answers are compared sample by sample."""
+"""Combine rows that a postprocessor split, so that runs can be compared sample by sample."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.stats.clusters import FloatArray
 
 
 def made_columns(run: RunSeries) -> set[str]:
-    """The columns that differ between rows of one sample: the postprocessor made them, they are no question."""
+    """Return the columns that differ between rows of one sample: the postprocessor created them."""
     assert run.sources is not None
     first: dict[int, Mapping[str, bytes]] = {}
     differing: set[str] = set()
@@ -72,7 +72,7 @@ def _first_labels(labels: Labels, sources: Labels) -> Labels:
 
 
 def gaps(sums: tuple[FloatArray, FloatArray], sizes: tuple[FloatArray, FloatArray]) -> FloatArray:
-    """What each sample says of the difference of two means over rows, when samples have rows in different numbers.
+    """Return each sample's contribution to the difference of two means over rows, for samples with several rows.
 
     Their mean is the difference of the two means, their spread that of the linearised difference.
 

@@ -1,4 +1,4 @@
-"""The labels in the store that are about the answers of a run, wherever people saw these answers."""
+"""The stored labels that apply to a run's answers, wherever people saw these answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RunLabel:
 
 
 def labels_of_run(store: Store, record: RunRecord, targets: Iterable[Target] | None = None) -> list[RunLabel]:
-    """The labels on the answers of a run, each for one sample: of several that are alike, the one it was given for."""
+    """Return the labels on a run's answers, each for one sample: among identical ones, the one it was given for."""
     if targets is None:
         targets = label_targets(store, record).values() if record.summary is not None else ()
     given = read_labels(store, targets=[target.address for target in targets])
@@ -53,7 +53,7 @@ def labels_of_run(store: Store, record: RunRecord, targets: Iterable[Target] | N
 
 
 def add_stored_labels(store: Store, record: RunRecord, ballots: Sequence[Ballot]) -> list[str]:
-    """Put the labels of the store beside the votes of a run's judges; return what is to be said of it."""
+    """Add the stored labels to the votes of a run's judges; return notes on them."""
     by_name = {ballot.name: ballot for ballot in ballots}
     n, people = 0, set()
     for entry in labels_of_run(store, record):

@@ -1,4 +1,4 @@
-"""Votes and labels where people keep them: tables of votes and of labels, and what they become."""
+"""Read tables of votes and labels into ballots."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Ballot:
         )
 
     def hear(self, judge: str, row: str, label: str | None, *, repeat: int = 0) -> None:
-        """Take a vote of a judge; of several calls, the first that was answered is what the judge says."""
+        """Add a judge's vote; of several calls, the first answered one counts."""
         labels = self.judges.setdefault(judge, {})
         if labels.get(row) is None:
             labels[row] = label
@@ -134,7 +134,7 @@ class Ballot:
         return tables
 
     def labels(self) -> list[str]:
-        """The options that occur, each as its first label in order, numbers in their order.
+        """Return the options that occur, each in its first spelling, in order; numbers in numeric order.
 
         Labels that differ in case only, or are equal numbers, are one option.
         """
@@ -164,7 +164,7 @@ def _needed(row: Mapping[str, Any], name: str) -> str:
 
 
 class _Wrong(ValueError):
-    """What is wrong with one row, and the nearest right name."""
+    """The problem of one row, with the nearest valid name."""
 
     def __init__(self, message: str, suggestion: str | None = None) -> None:
         super().__init__(message)
@@ -183,7 +183,7 @@ def _take_rows(path: Path, columns: Sequence[str], take: Callable[[Mapping[str, 
 
 
 def ballots_from_table(path: Path, truth: str | None = None) -> list[Ballot]:
-    """Ballots from the columns item, judge, label and, if wanted, criterion; `truth` is the judge who is right."""
+    """Read ballots from the columns item, judge, label and optionally criterion; `truth` names the reference judge."""
     by_criterion: dict[str, Ballot] = {}
     refused = Refused(path)
     # Votes are many, names few: each name is stripped, and each ballot looked up, once.
@@ -217,7 +217,7 @@ def ballots_from_table(path: Path, truth: str | None = None) -> list[Ballot]:
 
 
 def add_labels(ballots: Sequence[Ballot], path: Path, *, failed: Collection[str] = ()) -> list[str]:
-    """Put people's labels beside the votes: columns sample_id, label and, if wanted, annotator and criterion.
+    """Add human labels to ballots, from the columns sample_id, label and optionally annotator and criterion.
 
     Items that nobody voted on because the judge `failed` are told; any other unknown item is a mistake.
     """
@@ -268,7 +268,7 @@ def score_errors(
     level: float = 0.95,
     seed: int = 0,
 ) -> dict[str, MetricValue]:
-    """Bias, MAE, RMSE and correlations of (item, score, score of the truth); `bounds` is the range of scores."""
+    """Compute bias, MAE, RMSE and correlations of scores with the ground truth; `bounds` is the range of scores."""
     numbers = {item: place for place, item in enumerate(dict.fromkeys(item for item, _, _ in rows))}
     items = np.array([numbers[item] for item, _, _ in rows], dtype=np.int64)
     predicted, truth = (np.array([row[side] for row in rows], dtype=np.float64) for side in (1, 2))

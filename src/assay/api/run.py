@@ -12,7 +12,7 @@ from assay.api.result import Result
 from assay.builtin import registry
 from assay.datasets.open import Subsampling
 from assay.errors import Problem, SpecError
-from assay.prepare.plan import CachePolicy, Options, prepare
+from assay.prepare.plan import CachePolicy, ExecutorName, Options, prepare
 from assay.prepare.recipes import Make, Recipe
 from assay.registry import Registry
 from assay.results.evaluation import EvaluationRunReport
@@ -78,6 +78,8 @@ _EXPECTED = {
     "allow_code": arguments.FLAG,
     "trust_code": arguments.FLAG,
     "code_timeout": arguments.POSITIVE,
+    "executor": arguments.one_of(get_args(ExecutorName)),
+    "actors": arguments.COUNT,
     "name": arguments.TEXT,
     "tags": arguments.TEXT_OR_TEXTS,
     "failures": arguments.one_of(get_args(FailureMode)),

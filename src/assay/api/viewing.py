@@ -187,7 +187,7 @@ def index_stored(location: str, run_id: str) -> Path:
     store = read_project_store(location)
     try:
         record = find(store, run_id)
-        path = index_path(location, record)
+        path = index_path(store.location, record)
         if not path.exists():
             build_index(store, record, path)
         return path

@@ -108,6 +108,30 @@ def plugin_option(function: Function) -> Function:
     )(function)
 
 
+def executor_options(function: Function) -> Function:
+    """Let the command run on a Ray cluster."""
+    for option in (
+        click.option(
+            "--actors",
+            type=click.IntRange(min=1),
+            default=2,
+            show_default=True,
+            metavar="N",
+            help="Number of Ray actors, each with one CPU and what the model files ask for.",
+        ),
+        click.option(
+            "--executor",
+            type=click.Choice(["local", "ray"]),
+            default="local",
+            show_default=True,
+            help="Where models are called and answers scored: in this process, or in actors of the Ray cluster at "
+            "RAY_ADDRESS (without it, of one on this machine).",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
 def json_option(function: Function) -> Function:
     """Let the command print one JSON document."""
     return json_option_with("Print one JSON document instead of text.")(function)

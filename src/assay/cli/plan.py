@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from assay.cli.options import (
     FILE,
     config_option,
+    executor_options,
     json_option,
     named_file,
     plugin_option,
@@ -17,6 +19,22 @@ from assay.cli.options import (
     store_option,
 )
 from assay.cli.output import console, print_json
+
+if TYPE_CHECKING:
+    from assay.api.run import Options
+
+
+def work_split(options: Options) -> list[str]:
+    """Say how the work of a run is split on a Ray cluster; nothing for a local run."""
+    if options.executor == "local":
+        return []
+    address = os.environ.get("RAY_ADDRESS")
+    place = f"the Ray cluster at {address}" if address else "a Ray cluster that is started on this machine"
+    return [
+        f"{options.actors} Ray actors on {place} ask the models and score; this process plans, reserves and stores.",
+        "Limits on concurrency, rates and cost hold for all actors together.",
+        "",
+    ]
 
 
 @click.command("plan")
@@ -26,6 +44,7 @@ from assay.cli.output import console, print_json
 @config_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Use only the first N samples.")
 @click.option("--allow-outside", is_flag=True, help="Accept files outside the project folder.")
+@executor_options
 @store_option
 @plugin_option
 @json_option
@@ -47,6 +66,9 @@ def command(file: Path, *, as_json: bool, store: str | None, **given: Any) -> No
 
     options = Options(store=store, **given)
     file = named_file(file)
+    if not as_json:
+        for line in work_split(options):
+            click.echo(line)
     if is_evaluation(file):
         plans = plan_evaluation(file, options, set_by_hand())
         if as_json:

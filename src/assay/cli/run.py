@@ -11,6 +11,7 @@ from assay.cli.options import (
     FILE,
     code_options,
     config_option,
+    executor_options,
     failures_option,
     json_option,
     max_failures_option,
@@ -96,6 +97,7 @@ def shard_of(ctx: click.Context | None, parameter: click.Parameter | None, text:
     metavar="I/N",
     help="Run part I of N of a run file's specifications, so that N processes with one store share the work.",
 )
+@executor_options
 @click.option("--gate", is_flag=True, help="Exit with code 1 if a policy of the run file fails.")
 @click.option("--quiet", "-q", is_flag=True, help="Print no progress and no notes.")
 @store_option

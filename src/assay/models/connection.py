@@ -36,6 +36,8 @@ class Connection:
     sampling: Sampling = field(default_factory=Sampling)
     key_hint: str = ""
     custom_output: bool = False
+    resources: Mapping[str, float] = field(default_factory=dict)
+    """What a Ray actor that asks this model needs, such as `num_gpus`."""
     closing: Callable[[], Awaitable[None]] = field(default=_nothing_to_close, repr=False)
 
     @property

@@ -106,6 +106,7 @@ def connect_file(
         ),
         "sampling": file.sampling.value if file.sampling is not None else Sampling(),
         "custom_output": file.task == "custom",
+        "resources": {} if file.resources is None else file.resources.needs,
     }
     if isinstance(config, CustomConnection):
         spoken = _adapter(loaded, config, root, environment, definitions)

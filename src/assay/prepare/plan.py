@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 CachePolicy = Literal["reuse", "update", "no-cache"]
 """The use of replies that were paid for earlier."""
 ModelReference = str | Callable[..., Any]
+ExecutorName = Literal["local", "ray"]
+"""Where models are asked and rows are scored: in this process, or in actors of a Ray cluster."""
 PlanKind = Literal["run", "grade", "audit"]
 """The purpose of a run; probes of an audit are steps of it, and `latest` never means one."""
 
@@ -76,6 +78,8 @@ class Options:
     tags: tuple[str, ...] = ()
     evaluation: str | None = None
     specification: str | None = None
+    executor: ExecutorName = "local"
+    actors: int = 2
 
     def __post_init__(self) -> None:
         # programs may give one tag as a text, whose letters are no tags
@@ -100,6 +104,9 @@ class Plan:
     options: Options
     connections: Mapping[str | None, Connection]
     spec: RunSpec
+    references: Mapping[str | None, ModelReference] = field(default_factory=dict)
+    """By which names other processes can connect to the models; not set for models that are objects of this one."""
+    definitions: Definitions = NOTHING
 
     @cached_property
     def identity(self) -> str:
@@ -233,8 +240,10 @@ def prepare_loaded(
         raise NotGenerated("the dataset is not generated yet: run `assay generate FILE` or `assay run`")
     if dataset is None:
         raise SpecError(f'the task "{loaded.task.key}" names no dataset: add one, or give --dataset FILE')
+    references: Mapping[str | None, ModelReference] = {}
     if connections is None:
-        connections = _connections(loaded, options, definitions)
+        references = _references(loaded, options)
+        connections = _connections(loaded, options, definitions, references)
     evaluated = connections.get(None)
     if evaluated is not None and evaluated.custom_output:
         wrong = list(custom_output_problems(loaded, evaluated.name))
@@ -268,11 +277,19 @@ def prepare_loaded(
         repeat=options.repeat,
         provenance=task_provenance(loaded),
     )
-    return Plan(loaded=loaded, dataset=dataset, options=options, connections=connections, spec=spec)
+    return Plan(
+        loaded=loaded,
+        dataset=dataset,
+        options=options,
+        connections=connections,
+        spec=spec,
+        references=references,
+        definitions=definitions,
+    )
 
 
-def _connections(loaded: LoadedTask, options: Options, definitions: Definitions) -> dict[str | None, Connection]:
-    """Connect the models that the task will call, checked by name; no call is made."""
+def _references(loaded: LoadedTask, options: Options) -> dict[str | None, ModelReference]:
+    """Return how the models that the task will call are named, by the keys that its settings use."""
     solver = loaded.solver
     references: dict[str | None, ModelReference] = {key: key for key in model_keys(loaded)}
     if solver is not None and solver.needs_model:
@@ -282,6 +299,13 @@ def _connections(loaded: LoadedTask, options: Options, definitions: Definitions)
         references[None] = options.model
     elif options.model is not None:
         raise SpecError(f"--model {options.model}: the task asks no model to answer, so it would have no effect")
+    return references
+
+
+def _connections(
+    loaded: LoadedTask, options: Options, definitions: Definitions, references: Mapping[str | None, ModelReference]
+) -> dict[str | None, Connection]:
+    """Connect the models that the task will call, checked by name; no call is made."""
     if not references:
         return {}
     from assay.models.connect import connect

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple
@@ -99,6 +100,8 @@ class CellAsk:
         self._occurrences = occurrences
         self._occurrence: int | None = None
         self._cell = cell
+        self._n_asked = 0
+        self._answered: list[int] = []
         self.calls: list[Call] = []
 
     async def __call__(self, request: Request, model: str | None = None) -> Reply:
@@ -116,9 +119,13 @@ class CellAsk:
         if self._occurrence:
             # a solver numbers the twins within one sample; here come those of other samples
             request = replace(request, occurrence=(self._occurrence << _WITHIN_BITS) + request.occurrence)
+        number, self._n_asked = self._n_asked, self._n_asked + 1
         reply = await self._work.clients[model].ask(request)
         cut = reply.finish_reason == "length" and request.purpose == "answer"
-        self.calls.append(Call(reply.key, reply.cached, cut))
+        # judges are asked side by side: their calls are noted as they were asked, whoever answers first
+        place = bisect(self._answered, number)
+        self._answered.insert(place, number)
+        self.calls.insert(place, Call(reply.key, reply.cached, cut))
         return reply
 
 

@@ -9,7 +9,7 @@ from assay.datasets.open import open_dataset
 from assay.prepare.plan import Plan
 from assay.runner.fan_out import fanned_batch
 from assay.runner.progress import Listener, Progress
-from assay.runner.scoring import Solved, score_batch
+from assay.runner.scoring import ScoreRows, Solved, score_batch
 from assay.runner.writer import RunWriter
 from assay.store.runs import RunRecord
 from assay.store.store import Store
@@ -29,14 +29,16 @@ def batches_of(plan: Plan) -> Iterator[Batch]:
     )
 
 
-def run_recorded(plan: Plan, store: Store, record: RunRecord, listener: Listener) -> None:
-    """Score and commit the rows that are not done yet."""
+def run_recorded(
+    plan: Plan, store: Store, record: RunRecord, listener: Listener, score: ScoreRows | None = None
+) -> None:
+    """Score and commit the rows that are not done yet; `score` runs the scorers, in this process unless given."""
     writer = RunWriter(store, record.no)
     done, failed = record.cursor, 0
     for batch in _after(batches_of(plan), done):
         positions = range(done, done + len(batch.ids))
         solved = _solved(plan, batch, positions)
-        failed += writer.write(solved, score_batch(plan.loaded.scorers, solved), cursor=positions.stop)
+        failed += writer.write(solved, score_batch(plan.loaded.scorers, solved, score), cursor=positions.stop)
         done = positions.stop
         listener(Progress(done=done, failed=failed, resumed=record.cursor))
 

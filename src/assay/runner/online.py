@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from assay.prepare.plan import Plan
 from assay.prepare.seeds import seeded
 from assay.runner.budget import SpendingLimit
 from assay.runner.cell import Cell, Work
+from assay.runner.executor import leased
 from assay.runner.fan_out import done_cells
 from assay.runner.models import Models
 from assay.runner.offline import batches_of
@@ -24,6 +26,9 @@ from assay.store.calls import spending
 from assay.store.runs import RunRecord, Status
 from assay.store.store import Store
 from assay.types import Sampling
+
+if TYPE_CHECKING:
+    from assay.runner.ray_pool import Pool
 
 TICK_S = 0.2
 HEARTBEAT_TICKS = 25
@@ -39,7 +44,12 @@ class Ended:
 
 
 async def answer_all(
-    plan: Plan, store: Store, record: RunRecord, listener: Listener, purse: SpendingLimit | None = None
+    plan: Plan,
+    store: Store,
+    record: RunRecord,
+    listener: Listener,
+    purse: SpendingLimit | None = None,
+    pool: Pool | None = None,
 ) -> Ended:
     """Ask the models about every cell that is not done; what is answered is committed whatever happens.
 
@@ -55,7 +65,7 @@ async def answer_all(
         purse.note_spent(sum((spent.cost_usd or Decimal(0) for spent in spending(store, record.no)), Decimal(0)))
     # calls with different salts never share a reply: without a cache, a run has a salt of its own
     salt = record.id if options.cache_policy == "no-cache" else repeat_salt(plan)
-    models = Models(plan.connections, memory, purse=purse, max_concurrency=options.max_concurrency, salt=salt)
+    models = Models(leased(plan, pool), memory, purse=purse, max_concurrency=options.max_concurrency, salt=salt)
     done = done_cells(store, record.no, plan.layout)
     work = Work(
         solver=plan.loaded.solver,
@@ -65,12 +75,17 @@ async def answer_all(
         width=max(1, models.width),
         reads_sample=frozenset(key for key, policies in models.by_key.items() if policies.connection.reads_sample),
     )
-    engine = Engine(work, memory, RunWriter(store, record.no), done=len(done))
+    score = None if pool is None else pool.score
+    engine = Engine(work, memory, RunWriter(store, record.no), done=len(done), score=score)
     watching = asyncio.create_task(_watch(engine, models, memory, listener, store, record, plan))
+    if pool is not None:
+        pool.begin()
     try:
         await engine.run(cells_of(plan, iter(done)))
     finally:
         watching.cancel()
+        if pool is not None:
+            await pool.stop_exchange()
         await asyncio.gather(watching, return_exceptions=True)
         await models.close()
         memory.close()

@@ -11,7 +11,7 @@ from assay.runner.budget import BudgetReached
 from assay.runner.cell import Answered, Cell, CellAsk, CountedOnly, Occurrences, Work, solved_batch
 from assay.runner.fan_out import FANNED, fanned_cell
 from assay.runner.reply_cache import ReplyCache
-from assay.runner.scoring import Solved, score_batch
+from assay.runner.scoring import ScoreRows, Solved, score_batch
 from assay.runner.writer import GROUP_ROWS, GroupCommit, RunWriter
 from assay.spec import LoadedScorer
 from assay.types import Failure, Fanned, Outcome, PaidCall, Rows, Solution
@@ -20,8 +20,11 @@ from assay.types import Failure, Fanned, Outcome, PaidCall, Rows, Solution
 class Engine:
     """Runs cells through solver and judges, a bounded number at a time, and commits them in groups."""
 
-    def __init__(self, work: Work, memory: ReplyCache, writer: RunWriter, *, done: int = 0) -> None:
+    def __init__(
+        self, work: Work, memory: ReplyCache, writer: RunWriter, *, done: int = 0, score: ScoreRows | None = None
+    ) -> None:
         self._work = work
+        self._score_rows = score
         self._memory = memory
         self._writer = writer
         self._occurrences = Occurrences()
@@ -145,7 +148,9 @@ class Engine:
         self.cached += sum(1 for a in group if a.first and a.calls and all(call.cached for call in a.calls))
 
     def _score_and_write(self, batch: Solved, cursor: int, paid: Sequence[PaidCall]) -> int:
-        return self._writer.write(batch, score_batch(self._work.scorers, batch), cursor=cursor, paid=paid)
+        return self._writer.write(
+            batch, score_batch(self._work.scorers, batch, self._score_rows), cursor=cursor, paid=paid
+        )
 
 
 def _row_of(answered: Answered) -> Rows:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.registry import WholeRunScorerKind
@@ -44,20 +44,20 @@ Scored = Mapping[int, ScoreColumns]
 """The scores of a batch by slot; slot 1 is the first scorer."""
 
 
-def score_batch(scorers: Sequence[LoadedScorer], solved: Solved) -> Scored:
-    """Score every answered row with every scorer that needs no other sample."""
-    answered = solved.answered
-    scored: dict[int, ScoreColumns] = {}
-    for slot, scorer in enumerate(scorers, start=1):
-        if isinstance(scorer.kind, WholeRunScorerKind):
-            # scorers of all samples together come when all are there
-            continue
-        if slot in solved.judged:
-            outcomes = solved.judged[slot]
-            scored[slot] = _columns([o for place, o in enumerate(outcomes) if place not in solved.failures])
-        else:
-            scored[slot] = scorer.kind.score(scorer.settings, answered)
-    return scored
+ScoreRows = Callable[[Sequence[int], Rows], Scored]
+"""Scores rows with the scorers in some slots, in this process or in others."""
+
+
+def score_batch(scorers: Sequence[LoadedScorer], solved: Solved, score: ScoreRows | None = None) -> Scored:
+    """Score every answered row with every scorer that needs no other sample; `score` runs the deterministic ones."""
+    # scorers of all samples together come when all are there
+    slots = [slot for slot, s in enumerate(scorers, start=1) if not isinstance(s.kind, WholeRunScorerKind)]
+    own = [slot for slot in slots if slot not in solved.judged]
+    scored = dict(score_rows(scorers, own, solved.answered) if score is None else score(own, solved.answered))
+    for slot in solved.judged:
+        outcomes = solved.judged[slot]
+        scored[slot] = _columns([o for place, o in enumerate(outcomes) if place not in solved.failures])
+    return {slot: scored[slot] for slot in slots if slot in scored}
 
 
 def score_rows(scorers: Sequence[LoadedScorer], slots: Sequence[int], rows: Rows) -> Scored:

@@ -12,10 +12,13 @@ from assay.errors import Interrupted, RunError, SpecError
 from assay.models.event_loop import run_to_end
 from assay.prepare.permission import with_sandbox
 from assay.prepare.plan import Options, Plan
+from assay.prepare.seeds import seeded
 from assay.results.run import RunReport
 from assay.runner.all_samples import score_whole
+from assay.runner.executor import actors_of
 from assay.runner.offline import run_recorded
 from assay.runner.progress import Listener, silent
+from assay.spec import LoadedTask
 from assay.store import runs
 from assay.store import sample_rows as evidence
 from assay.store.row_address import MAX_SLOTS
@@ -33,7 +36,7 @@ def run_task(plan: Plan, store: Store, *, listener: Listener = silent) -> RunRep
         if plan.is_live:
             return run_to_end(arun_task(plan, store, listener=listener))
         with with_sandbox(plan.loaded, plan.options.code) as loaded:
-            return _run_offline(replace(plan, loaded=loaded), store, listener)
+            return _run_offline(replace(plan, loaded=loaded), store, listener, plan.loaded)
     except KeyboardInterrupt as stop:
         record = runs.latest_of(store, plan.identity)
         if record is None:
@@ -52,18 +55,20 @@ async def arun_task(
         return await asyncio.to_thread(run_task, plan, store, listener=listener)
     from assay.runner.online import answer_all
 
-    with with_sandbox(plan.loaded, plan.options.code) as loaded:
+    unbound = plan.loaded
+    with with_sandbox(unbound, plan.options.code) as loaded:
         plan = replace(plan, loaded=loaded)
         begun = _begin(plan, store)
         if isinstance(begun, RunReport):
             return begun
         with _marked_when_stopped(store, begun):
-            ended = await answer_all(plan, store, begun, listener, spending_limit)
+            with actors_of(plan, unbound, seeded(unbound.scorers, store)) as pool:
+                ended = await answer_all(plan, store, begun, listener, spending_limit, pool)
             score_whole(store, begun.no, loaded.scorers)
             return conclude(loaded, store, begun, n_cached=ended.cached, runs_used=ended.runs_used, status=ended.status)
 
 
-def _run_offline(plan: Plan, store: Store, listener: Listener) -> RunReport:
+def _run_offline(plan: Plan, store: Store, listener: Listener, unbound: LoadedTask) -> RunReport:
     """Gather evidence, or score recorded answers: no model is asked."""
     if plan.loaded.evidence is not None:
         return _gather_evidence(plan, store)
@@ -71,7 +76,8 @@ def _run_offline(plan: Plan, store: Store, listener: Listener) -> RunReport:
     if isinstance(begun, RunReport):
         return begun
     with _marked_when_stopped(store, begun):
-        run_recorded(plan, store, begun, listener)
+        with actors_of(plan, unbound, unbound.scorers) as pool:
+            run_recorded(plan, store, begun, listener, None if pool is None else pool.score)
         score_whole(store, begun.no, plan.loaded.scorers)
         return conclude(plan.loaded, store, begun, n_cached=begun.cursor)
 

@@ -55,6 +55,18 @@ class TimeoutSettings(Settings):
     total: Seconds | None = None
 
 
+class ResourceSettings(Settings):
+    """What an actor that asks the model needs on a Ray cluster."""
+
+    num_gpus: float | None = Field(default=None, ge=0)
+    num_cpus: float | None = Field(default=None, ge=0)
+
+    @property
+    def needs(self) -> dict[str, float]:
+        """The resources that are set, by Ray's names."""
+        return {name: amount for name, amount in self.model_dump().items() if amount is not None}
+
+
 class ModelFile(Settings):
     """A model: what it is called, what it takes, and how it is reached (`config`, checked by its type)."""
 
@@ -71,6 +83,7 @@ class ModelFile(Settings):
     prices: PriceSettings | None = None
     timeout: Seconds | TimeoutSettings | None = None
     max_reply_mb: int = Field(default=64, ge=1, le=4096)
+    resources: ResourceSettings | None = None
 
 
 class AdapterReference(Settings):

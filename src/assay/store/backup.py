@@ -1,4 +1,4 @@
-"""Copies of a whole store, made while others write; and giving back the space of what was deleted."""
+"""Copy a whole store while others write, and reclaim the space of deleted rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = 5_000
 
 
 def back_up_store(location: str, target: Path, *, force: bool = False) -> int:
-    """Copy a store into a SQLite file and return its size; the copy holds what was committed when it began.
+    """Copy a store into a SQLite file and return its size; the copy has what was committed when it began.
 
     A store in PostgreSQL becomes a SQLite file too, which every command reads and `assay store copy` puts back.
     """

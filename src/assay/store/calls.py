@@ -1,4 +1,4 @@
-"""Replies that were paid for: kept under the content that decides them, and never paid for twice."""
+"""Paid replies, stored under the content that determines them, so that none is paid for twice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MISSING = "usage_missing"
 
 
 def write_calls(connection: Connection, run_no: int, paid: Sequence[PaidCall]) -> None:
-    """Keep replies; one that was asked for again takes the place of the older."""
+    """Store replies; a repeated one replaces the older."""
     moment = now()
     insert_many(connection, "calls", 11, [call_row(run_no, call, moment) for call in paid], replace=True)
 
@@ -52,7 +52,7 @@ def call_row(run_no: int, call: PaidCall, moment: str) -> tuple[Any, ...]:
 
 
 class CallReader:
-    """Looks replies up by key on a connection of its own, straight through the driver.
+    """Looks up replies by key on its own connection, directly through the driver.
 
     With `only_run`, replies that other runs paid for are not seen. `runs_used` holds the numbers of the runs whose
     replies were read.
@@ -87,7 +87,7 @@ class CallReader:
             self._cursor = self._connection.connection.cursor()
 
     def get(self, key: bytes) -> Reply | None:
-        """The reply kept under this key, at no cost."""
+        """Return the reply stored under this key, at no cost, or None."""
         row = self._row(key)
         if row is None:
             return None
@@ -121,7 +121,7 @@ class CallReader:
                 return self._cursor.fetchone()
 
     def has_answered(self, model: str) -> bool:
-        """Is any reply of this model kept that says something?"""
+        """Return whether any reply of this model with content is stored."""
         has_text = calls.c.reply.not_like('{"text":null%')
         query = select(calls.c.run_no).where(calls.c.model == model, has_text).limit(1)
         with self._store.connect() as connection:
@@ -133,7 +133,7 @@ class CallReader:
 
 
 def reply_tokens(store: Store, model: str, purpose: CallPurpose) -> float | None:
-    """How many tokens a reply of this model has had on average; None when it was never asked."""
+    """Return the mean length of this model's replies in tokens; None if it was never asked."""
     query = select(func.avg(calls.c.completion_tokens)).where(calls.c.model == model, calls.c.purpose == purpose)
     with store.connect() as connection:
         mean = connection.execute(query).scalar()
@@ -141,7 +141,7 @@ def reply_tokens(store: Store, model: str, purpose: CallPurpose) -> float | None
 
 
 def spending(store: Store, run_no: int) -> list[Spending]:
-    """What a run paid, by model and purpose."""
+    """Return the spending of a run, by model and purpose."""
     query = (
         select(
             calls.c.model,

@@ -1,4 +1,4 @@
-"""What is wrong with a damaged store: looked for only after a command failed on it."""
+"""Diagnose a damaged store, after a command failed on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _JSON = {
     "metrics": {"document": "object"},
     "calls": {"reply": "object"},
 }
-"""The columns that hold JSON, with the type that each has where it is not null."""
+"""The columns that contain JSON, with the type of each where it is not null."""
 
 
 _ODD = {

@@ -1,4 +1,4 @@
-"""The one place where a stored row becomes a sample: input, answer, conversation, scores and failures by scorer."""
+"""Decode a stored row into a sample: input, answer, conversation, scores and failures by scorer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.types import Failure, Score
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One sample of a run; `failures` has those of a scorer under its key, and under None that there is no answer.
+    """One sample of a run; `failures` has those of a scorer under its key, and a missing answer's under None.
 
     `excluded_by` names the actions that take the sample out of the metrics, where somebody has asked for them.
     """
@@ -49,7 +49,7 @@ def read_samples(
 
 
 def decoded(store: Store, run_no: int, keys: Sequence[str], **which: Any) -> Iterator[Sample]:
-    """The samples stored under a run's number; `keys` are those of its scorers in the order of their slots."""
+    """Decode the samples stored under a run's number; `keys` are its scorers in the order of their slots."""
     for stored in stored_samples(store, run_no, **which):
         yield sample_from(stored, keys)
 

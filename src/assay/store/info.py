@@ -1,4 +1,4 @@
-"""What a store holds, also one of an older or newer schema."""
+"""The contents of a store, also of one with an older or newer schema."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _Rows = Callable[[str], Sequence[Sequence[Any]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreInfo:
-    """A store in numbers; a count is None when the schema of the store has no such table."""
+    """The counts of a store; a count is None if its schema has no such table."""
 
     location: str
     size_bytes: int

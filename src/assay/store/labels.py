@@ -1,4 +1,4 @@
-"""What people say of answers: one row per answer, target and person, beside the scores and never in their place."""
+"""Human labels: one row per answer, target and annotator, stored beside the scores."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class HumanLabel:
 
 
 def write_label(store: Store, label: HumanLabel) -> None:
-    """Keep a label in the place of an earlier one of the same person."""
+    """Store a label, replacing an earlier one of the same annotator."""
     write_labels(store, [label])
 
 
@@ -68,7 +68,7 @@ def raise_probability(store: Store, *, run: str, target: str, annotator: str, pr
 
 
 def delete_label(store: Store, *, content: bytes, target: str, annotator: str) -> None:
-    """Take one's own label back."""
+    """Delete one's own label."""
     mine = and_(labels.c.content == content, labels.c.target == target, labels.c.annotator == annotator)
     with store.begin() as connection:
         connection.execute(labels.delete().where(mine))
@@ -77,7 +77,7 @@ def delete_label(store: Store, *, content: bytes, target: str, annotator: str) -
 def read_labels(
     store: Store, *, targets: Collection[str] | None = None, annotator: str | None = None
 ) -> list[HumanLabel]:
-    """The labels on some targets, or all, in the order in which they were given."""
+    """Read the labels on some targets, or all, in the order in which they were given."""
     query = select(labels)
     if targets is not None:
         query = query.where(labels.c.target.in_(list(targets)))
@@ -89,14 +89,14 @@ def read_labels(
 
 
 def label_counts(store: Store) -> dict[str, int]:
-    """How many labels there are on each target; skipped answers do not count."""
+    """Count the labels on each target; skipped answers do not count."""
     query = select(labels.c.target, func.count()).where(labels.c.label.is_not(None)).group_by(labels.c.target)
     with store.connect() as connection:
         return {target: int(n) for target, n in connection.execute(query)}
 
 
 def labels_version(store: Store) -> tuple[int, str]:
-    """Something that changes with every label: their number and the time of the last one."""
+    """Return a value that changes with every label: their number and the time of the last one."""
     with store.connect() as connection:
         return _version(connection)
 

@@ -17,7 +17,7 @@ from assay.store import schema
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """What a migration did: the versions before and after, and the copy of a SQLite store as it was."""
+    """The result of a migration: the versions before and after, and the backup of a SQLite store."""
 
     before: str
     after: str
@@ -25,7 +25,7 @@ class Migration:
 
 
 def migrate(connection: Connection, *, location: str, version: str, backup: Path | None = None) -> Migration:
-    """Upgrade the tables of a store in the transaction of the connection; `backup` is the copy made before."""
+    """Upgrade the tables of a store in the connection's transaction; `backup` is the copy made before."""
     config = configuration()
     config.attributes["connection"] = connection
     try:

@@ -20,7 +20,7 @@ MOVES_DATA = "0005"
 
 
 def pending_sql(location: str) -> str:
-    """The statements that a store still needs, all tables where there is none yet; empty when it is up to date."""
+    """Return the statements that a store still needs, all tables if it does not exist; empty if it is up to date."""
     with explained(shown(location)):
         version = stored_schema(location)
     if version == schema.SCHEMA_VERSION:

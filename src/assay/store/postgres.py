@@ -31,7 +31,7 @@ _FORM = "postgresql://USER@HOST:5432/DATABASE"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a store is: what libpq is given, the schema in the database, and the URL without its password."""
+    """The location of a store: the parameters for libpq, the schema, and the URL without its password."""
 
     conninfo: str = field(repr=False)
     project: str
@@ -39,7 +39,7 @@ class Address:
 
 
 def is_postgres(location: str) -> bool:
-    """Whether a location is the URL of a PostgreSQL database."""
+    """Return whether a location is the URL of a PostgreSQL database."""
     return location.partition("://")[0].lower() in SCHEMES and "://" in location
 
 
@@ -113,7 +113,7 @@ def _outside_a_transaction(connection: Any, statements: Iterable[str]) -> None:
 
 
 def stored_version(connection: Connection, address: Address) -> str | None:
-    """Read the schema version of a store, None where there is none yet; tables of other programs are refused."""
+    """Read the schema version of a store, None if there is none yet; tables of other programs are refused."""
     query = text(
         "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
         "WHERE n.nspname = :project AND c.relkind IN ('r', 'p', 'v', 'm', 'f')"
@@ -138,7 +138,7 @@ def lock_schema(connection: Connection, address: Address) -> None:
 
 
 def create_tables(connection: Connection, address: Address) -> None:
-    """Create the schema of the project, unless somebody has made it for us, and the tables in it."""
+    """Create the schema of the project, if it does not exist, and its tables."""
     there = text("SELECT 1 FROM pg_namespace WHERE nspname = :project")
     if connection.execute(there, {"project": address.project}).first() is None:
         connection.execute(text(f'CREATE SCHEMA "{address.project}"'))
@@ -164,7 +164,7 @@ def copy_rows(cursor: Any, table: str, rows: Iterable[Sequence[Any]]) -> None:
 
 
 def replace_rows(cursor: Any, table: str, rows: Iterable[Sequence[Any]]) -> None:
-    """Write rows; one whose key is there already takes the place of the older."""
+    """Write rows, replacing those with the same key."""
     columns = [column.name for column in schema.metadata.tables[table].c]
     keys = [column.name for column in schema.metadata.tables[table].primary_key]
     changes = ", ".join(f'"{name}" = excluded."{name}"' for name in columns if name not in keys)
@@ -177,7 +177,7 @@ def replace_rows(cursor: Any, table: str, rows: Iterable[Sequence[Any]]) -> None
 
 
 def _storable(row: Sequence[Any]) -> Sequence[Any]:
-    """A row whose texts PostgreSQL can hold; nearly always the row itself."""
+    """Return a row whose texts PostgreSQL can store; usually the row itself."""
     for value in row:
         if type(value) is str and ("\x00" in value or MARK in value):
             return [escaped(entry) if type(entry) is str else entry for entry in row]
@@ -213,13 +213,13 @@ _ADVICE = (
     (r"read-only transaction", "this role or server may only read: use commands that only read"),
     (r"No space left on device|could not extend|disk.* full", "make room on the server; what was committed is kept"),
 )
-"""What to do about an error, by the words of the server."""
+"""The advice for an error, by the server's message."""
 _LOST = ("08", "57P")
 """SQLSTATEs of a connection that is gone, and of a server that shuts down or starts."""
 
 
 def translated(error: BaseException, location: str) -> StoreError | None:
-    """What an error of the driver means for somebody who runs evaluations; None for any other error."""
+    """Translate a driver's error into ours; None for any other error."""
     if type(error).__module__.partition(".")[0] != "psycopg":
         return None
     import psycopg
@@ -241,7 +241,7 @@ def translated(error: BaseException, location: str) -> StoreError | None:
 
 
 def _reason(error: BaseException) -> str:
-    """The first line of what libpq or the server says, without its frame."""
+    """Return the first line of the message of libpq or the server, without its frame."""
     line = (str(error).strip() or type(error).__name__).splitlines()[0]
     line = re.sub(r"^.* failed: (?=\S)", "", line)
     return re.sub(r"^(FATAL|ERROR|PANIC):\s+", "", line).strip().rstrip(".")

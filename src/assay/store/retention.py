@@ -22,7 +22,7 @@ KEYS_PER_QUERY = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which runs are pruned: those that meet every rule that is set.
+    """The runs to prune: those that match every given rule.
 
     `keep` spares the newest runs of each task and model. Runs with a name are spared unless `named` is set.
     """
@@ -36,7 +36,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deleted:
-    """What a deletion removed, and what it left for other runs."""
+    """What a deletion removed, and what it kept for other runs."""
 
     runs: tuple[RunRecord, ...]
     n_samples: int
@@ -65,7 +65,7 @@ def selected(store: Store, selection: Selection) -> list[RunRecord]:
 
 
 def delete_runs(store: Store, records: Sequence[RunRecord]) -> Deleted:
-    """Delete runs with their samples, scores, votes, metrics and replies in one transaction; labels of people stay."""
+    """Delete runs with their samples, scores, votes, metrics and replies in one transaction; human labels stay."""
     for record in records:
         if state(record) == "running":
             raise SpecError(f"run {record.id} is being worked on: stop it first")
@@ -101,7 +101,7 @@ def _delete_evidence(connection: Connection, no: int, doomed: Collection[int]) -
 
 
 def _delete_replies(connection: Connection, doomed: Collection[int]) -> tuple[int, int]:
-    """Delete the replies that runs paid for; one that another run used belongs to that run from now on."""
+    """Delete the replies that runs paid for; a reply that another run used is reassigned to that run."""
     paid = calls.c.run_no.in_(doomed)
     n_paid = int(connection.execute(select(func.count()).select_from(calls).where(paid)).scalar_one())
     if n_paid == 0:

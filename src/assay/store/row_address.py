@@ -1,4 +1,4 @@
-"""Where a row of evidence lives: run, position and slot packed into one 63-bit integer.
+"""The address of a stored row: run, position and slot packed into one 63-bit integer.
 
 A single integer key keeps rows of a run together, makes writing them an append, and forbids a row twice
 without a second index. Slot 0 is the sample itself; slot k is what the k-th scorer says of it.
@@ -16,7 +16,7 @@ _RUN_SHIFT = _SLOT_BITS + _POSITION_BITS
 MAX_SLOTS = 1 << _SLOT_BITS
 MAX_POSITIONS = 1 << _POSITION_BITS
 STEP = 1 << _SLOT_BITS
-"""How far two neighbouring positions lie apart."""
+"""The distance between two neighbouring positions."""
 
 
 def pack(run_no: int, position: int, slot: int = 0) -> int:
@@ -40,7 +40,7 @@ def bounds(run_no: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class RowLayout:
-    """How the positions of a run count its rows: sample by sample, in it trial by trial, in it part by part.
+    """The numbering of a run's rows: by sample, within it by trial, within it by part.
 
     A sample is answered `trials` times; with a postprocessor an answer may become up to `fan_out` parts. The methods
     take a position as an integer or as an expression of SQL.
@@ -53,11 +53,11 @@ class RowLayout:
     fan_out: int = 1
 
     def cell(self, position: Any) -> Any:
-        """The number of the answer that a row is part of: one per sample and trial."""
+        """Return the number of the answer that a row is part of: one per sample and trial."""
         return position if self.fan_out == 1 else position // self.fan_out
 
     def part(self, position: Any) -> Any:
-        """The number of a row among the parts of its answer."""
+        """Return the index of a row among the parts of its answer."""
         return position % self.fan_out
 
     def trial(self, position: Any) -> Any:
@@ -65,11 +65,11 @@ class RowLayout:
         return self.cell(position) % self.trials
 
     def sample(self, position: Any) -> Any:
-        """The number of the sample that a row comes from."""
+        """Return the index of the sample that a row comes from."""
         return position // (self.trials * self.fan_out)
 
     def sample_row(self, position: Any) -> Any:
-        """The number of a row with its trials taken together: one per sample, or per part of a sample."""
+        """Return the number of a row with its trials combined: one per sample, or per part of a sample."""
         if self.trials == 1:
             return position
         sample = self.sample(position)

@@ -1,4 +1,4 @@
-"""Lists of runs as pages show them: some at a time, and what stands before and after one of them."""
+"""Pages of runs, and the neighbours of a run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.store.store import Store
 
 
 def runs_before(store: Store, no: int | None, limit: int, *, text: str = "") -> list[RunRecord]:
-    """The newest runs older than one of them, the newest first; with `text`, those whose names or task hold it."""
+    """Return the newest runs older than a given one, newest first; `text` selects by name or task."""
     query = select(runs).where(runs.c.kind.not_in(sorted(STEPS))).order_by(runs.c.no.desc()).limit(limit)
     if no is not None:
         query = query.where(runs.c.no < no)
@@ -39,7 +39,7 @@ def previous_runs(store: Store, records: Collection[RunRecord]) -> dict[str, Run
 
 
 def count_rows(store: Store, run_no: int) -> int:
-    """How many rows of a run are stored, each trial and part of a sample by itself."""
+    """Count the stored rows of a run, with each trial and part counted separately."""
     low, high = bounds(run_no)
     with store.connect() as connection:
         within = (samples.c.id >= low) & (samples.c.id < high)

@@ -1,4 +1,4 @@
-"""The rows of one run as they stand in the tables, for archives: read table by table, written under another number."""
+"""The stored rows of one run for archives: read table by table, written under another number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.store.schema import calls, failures, labels, metrics, runs, samples, 
 from assay.store.store import Store, insert_many
 
 Row = dict[str, Any]
-"""One row of a table as JSON holds it: keys as position and slot, bytes in hexadecimal."""
+"""One row of a table as JSON: keys as position and slot, bytes in hexadecimal."""
 
 EVIDENCE: tuple[Table, ...] = (samples, scores, failures, unsettled, votes)
 """The tables whose rows are addressed by run, position and slot."""
@@ -63,7 +63,7 @@ def _key(table: Table) -> str:
 
 
 def insert_run(connection: Connection, row: Row, *, no: int | None = None) -> int:
-    """Write the row of a run under a number of its own, the next one unless it is given, and return the number."""
+    """Write the row of a run under its number, by default the next one, and return the number."""
     number = {} if no is None else {"no": no}
     result = connection.execute(runs.insert().values(**row, **number))
     assert result.inserted_primary_key is not None
@@ -71,7 +71,7 @@ def insert_run(connection: Connection, row: Row, *, no: int | None = None) -> in
 
 
 def insert_rows(connection: Connection, run_no: int, table: Table, rows: Iterable[Row]) -> None:
-    """Write rows of one table under the number of a run; labels and replies that are there already stay as they are."""
+    """Insert rows of one table under the number of a run; existing labels and replies stay unchanged."""
     if table in EVIDENCE:
         insert_many(connection, table.name, len(table.c), (_packed(run_no, table, row) for row in rows))
         return
@@ -96,4 +96,4 @@ def _stored(table: Table, name: str, value: Any) -> Any:
 
 
 MEMBERS: dict[str, Table] = {str(table.name): table for table in (metrics, *EVIDENCE, labels, calls)}
-"""The tables of which an archive may hold rows."""
+"""The tables whose rows an archive may contain."""

@@ -1,4 +1,4 @@
-"""What a stored run says about itself: enough to read, compare, rescore and reproduce it without its files.
+"""The description of a stored run: enough to read, compare, rescore and reproduce it without its files.
 
 This module is the only one that writes or parses the JSON in `runs.spec`.
 """
@@ -72,7 +72,7 @@ class StoredModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredDataset:
-    """Where samples came from: the source as the file has it, and the digest of the bytes.
+    """The source of samples as the file describes it, and the digest of the bytes.
 
     In a dataset with `families`, rows with the same `source_id` were made of the same row.
     """
@@ -85,7 +85,7 @@ class StoredDataset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Where a run comes from: facts that a reader wants to know and that decide no score."""
+    """The provenance of a run: facts for the reader that do not determine a score."""
 
     assay: str | None = None
     packages: Mapping[str, str] = field(default_factory=dict)
@@ -136,12 +136,12 @@ class RunSpec:
 
     @property
     def num_trials(self) -> int:
-        """How often every sample is answered."""
+        """Return the number of answers per sample."""
         return 1 if self.trials is None else self.trials.num_trials
 
     @property
     def answer_column(self) -> str | None:
-        """The column of the dataset that holds recorded answers; None when a model was asked."""
+        """Return the dataset column with recorded answers; None if a model was asked."""
         solver = self.definition.get("solver")
         column = solver.get("trace_column") if isinstance(solver, Mapping) else None
         return None if column is None else str(column)
@@ -174,11 +174,11 @@ class RunSpec:
         return replace(self, repeat=repeat)
 
     def as_stored(self) -> RunSpec:
-        """The spec as it comes back from the store: a tuple of the file is a list there."""
+        """Return the spec as it is read back from the store: tuples become lists."""
         return RunSpec.from_json(self.to_json())
 
     def unnamed(self) -> str:
-        """The spec as the store would keep it without a name and tags, which people may change at any time."""
+        """Return the spec without name and tags, which people may change at any time."""
         return replace(self, name=None, tags=()).to_json()
 
     def to_json(self) -> str:
@@ -219,7 +219,7 @@ _NAMES = ("key", "display_name", "description", "purpose", "metrics")
 
 
 def changed_settings(before: StoredScorer, after: StoredScorer) -> list[str]:
-    """The settings in which two scorers of one key differ; names that people read and metrics do not count."""
+    """Return the settings in which two scorers of one key differ, except display names and metrics."""
     sides = []
     for scorer in (before, after):
         # a raised version gives other scores for the same settings
@@ -239,7 +239,7 @@ def provenance(**fields: Any) -> Provenance:
 
 
 def _document(spec: RunSpec) -> dict[str, Any]:
-    """The JSON of a spec; entries that say nothing are left out, so that new ones change no older identity."""
+    """Return a spec as JSON; empty entries are left out, so that new fields do not change older identities."""
     document: dict[str, Any] = {
         "version": VERSION,
         "kind": spec.kind,
@@ -269,11 +269,11 @@ def _document(spec: RunSpec) -> dict[str, Any]:
 
 
 _STATED_ELSEWHERE = ("dataset", "scorers", "trials", "actions")
-"""Parts of a task's definition that the spec holds in a field of their own."""
+"""The parts of a task's definition that have their own field in the spec."""
 
 
 def _deciding(scorer: Mapping[str, Any]) -> dict[str, Any]:
-    """A scorer's entry without the names that people read, and without the path of a rubric whose content it has."""
+    """Return a scorer's entry without display names, and without the path of a rubric whose content it includes."""
     named = ("display_name", "description", *(("rubric",) if scorer.get("rubrics") else ()))
     if scorer.get("type") == "python":
         # it decides where the code runs, not what it returns
@@ -287,7 +287,7 @@ def _deciding(scorer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_of_source(source: Mapping[str, Any]) -> dict[str, Any]:
-    """What decides the samples of a source whose bytes have a digest: its settings, and how its file is read.
+    """Return what determines the samples of a digested source: its settings, and how its file is read.
 
     >>> settings_of_source({"type": "local", "file_path": "data/a.CSV", "id_column": "id"})
     {'type': 'local', 'id_column': 'id', 'suffix': '.csv'}
@@ -297,7 +297,7 @@ def settings_of_source(source: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _filled(part: Any) -> dict[str, Any]:
-    """The fields of a frozen value that say something."""
+    """Return the non-empty fields of a frozen value."""
     values = {name: getattr(part, name) for name in part.__slots__}
     return {name: value for name, value in values.items() if value is not None and value != () and value != _EMPTY}
 
@@ -326,11 +326,11 @@ def _scorer(entry: Mapping[str, Any]) -> StoredScorer:
 # Version 0: stores written before specs had a form. A dict was built by five commands, each in its own way.
 
 _GRADED_RANGES: Mapping[str, ValueRange] = {"score": (0.0, 1.0), "coverage": (0.0, 1.0), "truth_score": (0.0, 1.0)}
-"""What every rubric's totals lie between; a graded run of version 0 does not say so itself."""
+"""The range of a rubric's totals, which a graded run of version 0 does not state."""
 
 
 def kind_of_version_0(document: Mapping[str, Any]) -> RunKind:
-    """Which command wrote a spec of version 0."""
+    """Return the command that wrote a spec of version 0."""
     step = document.get("aside")
     if step in ("audit", "generate"):
         return "audit" if step == "audit" else "generate"
@@ -423,7 +423,7 @@ def _scorers_of_version_0(
 
 
 def _numbered(entries: list[Mapping[str, Any]]) -> list[str]:
-    """The keys of metrics as they were given: their own, else the type, numbered where it is there already."""
+    """Return the keys of metrics: their own, else the type, numbered when repeated."""
     taken = {str(entry["key"]) for entry in entries if entry.get("key")}
     keys: list[str] = []
     for entry in entries:

@@ -26,7 +26,7 @@ from assay.text import clean
 Status = Literal["running", "completed", "partial", "failed", "interrupted"]
 STALE_AFTER = timedelta(seconds=30)
 LATEST, OF_TASK = "latest", "@latest"
-"""What stands for the newest run, and what behind the key of a task for the newest run of that task."""
+"""The names of the newest run, and of the newest run of a task."""
 UNFINISHED = ("running", "interrupted")
 """States of a run that has only some of its samples."""
 LONGEST_NAME = 100
@@ -35,7 +35,7 @@ CANDIDATES_SHOWN = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """A run as the store knows it."""
+    """A run as stored."""
 
     no: int
     id: str
@@ -62,13 +62,13 @@ class RunRecord:
 
     @property
     def rows_of(self) -> int:
-        """The number of the run whose rows hold this run's evidence."""
+        """Return the number of the run whose rows this run shows."""
         return self.no if self.evidence is None else self.evidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRun:
-    """What is known of a run before it starts."""
+    """The facts about a run before it starts."""
 
     spec: RunSpec
     file: str
@@ -88,7 +88,7 @@ def state(record: RunRecord) -> Status:
 
 
 def start(store: Store, new: NewRun, *, evidence: int | None = None, alone: bool = False) -> RunRecord:
-    """Write down a new run, owned by this process; `alone`: refused while another process works on the same content."""
+    """Record a new run, owned by this process; with `alone`, refuse if another process works on the same content."""
     with store.begin() as connection:
         if alone and store.is_postgres:
             # two processes that begin in the same moment do not see each other's rows: the second waits here
@@ -128,7 +128,7 @@ def insert(connection: Connection, new: NewRun, *, evidence: int | None = None) 
 
 
 def _names(spec: RunSpec) -> dict[str, object]:
-    """The columns by which a run is found, as its spec has them."""
+    """Return the columns by which a run can be found, from its spec."""
     return {
         "name": None if spec.name is None else checked_name(spec.name),
         "tags": orjson.dumps([checked_name(tag, "tag") for tag in spec.tags]).decode() if spec.tags else None,
@@ -139,7 +139,7 @@ def _names(spec: RunSpec) -> dict[str, object]:
 
 
 def checked_name(name: str, role: str = "name") -> str:
-    """The name or tag of a run, unless it could not be told from something else."""
+    """Check that the name or tag of a run cannot be mistaken for something else."""
     if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
         raise SpecError(f'"{clean(name, width=40)}" cannot be the {role} of a run: use 1 to {LONGEST_NAME} characters')
     if role == "name" and (name == LATEST or name.endswith(OF_TASK)):
@@ -148,7 +148,7 @@ def checked_name(name: str, role: str = "name") -> str:
 
 
 def rename(store: Store, record: RunRecord, spec: RunSpec) -> RunRecord:
-    """Give a run the names, tags and place in an evaluation of another spec, where that one has any."""
+    """Give a run the names, tags and evaluation of another spec, if that has any."""
     names = {name: getattr(spec, name) for name in ("name", "tags", "evaluation", "specification")}
     changed = replace(record.spec, **{name: value for name, value in names.items() if value})
     if changed == record.spec:
@@ -172,7 +172,7 @@ def relabel(store: Store, record: RunRecord, *, name: str | None, tags: Sequence
 
 
 def claim(store: Store, record: RunRecord) -> RunRecord:
-    """Take an unfinished run over; refused while another live process works on it."""
+    """Take over an unfinished run; refused while another live process works on it."""
     _refuse_second(record)
     with store.begin() as connection:
         unchanged = and_(
@@ -189,7 +189,7 @@ def claim(store: Store, record: RunRecord) -> RunRecord:
 
 
 def _refuse_second(record: RunRecord) -> None:
-    """Raise if another live process works on a run."""
+    """Raise an error if another live process works on a run."""
     if record.status != "running" or not _alive(record):
         return
     owner = _owner(record)
@@ -235,7 +235,7 @@ def latest_of(store: Store, identity: str) -> RunRecord | None:
 
 
 def ids_of(store: Store, numbers: Collection[int]) -> tuple[str, ...]:
-    """The ids of the runs with these numbers, the newest first; one that was deleted has none."""
+    """Return the ids of the runs with these numbers, newest first; deleted ones have none."""
     query = select(runs.c.id).where(runs.c.no.in_(numbers)).order_by(runs.c.no.desc())
     with store.connect() as connection:
         return tuple(connection.execute(query).scalars()) if numbers else ()
@@ -256,7 +256,7 @@ def runs_of_evaluation(store: Store, key: str) -> list[RunRecord]:
 
 
 def latest_named(store: Store, task: str, *, model: str | None = None) -> RunRecord | None:
-    """The newest run of a task, whatever its content; one of the same model if there is any."""
+    """Return the newest run of a task, whatever its content, preferably of the same model."""
     same_model = case((runs.c.model == model, 1), else_=0)
     query = select(runs).where(runs.c.task == task).order_by(same_model.desc(), runs.c.no.desc()).limit(1)
     with store.connect() as connection:
@@ -265,7 +265,7 @@ def latest_named(store: Store, task: str, *, model: str | None = None) -> RunRec
 
 
 def find(store: Store, name: str) -> RunRecord:
-    """The run that somebody names, by the first of these that there is.
+    """Find a run by name, in the documented order of precedence.
 
     Its full id; its name, the newest of several; the specification of an evaluation, its newest run; `TASK@latest`, the
     newest run of a task; `latest`, the newest of all; a unique prefix of its id. Steps of something else, such as the
@@ -296,7 +296,7 @@ def find(store: Store, name: str) -> RunRecord:
 
 
 def newest_finished(store: Store) -> RunRecord:
-    """The newest run that is neither under way nor interrupted."""
+    """Return the newest run that is neither running nor interrupted."""
     finished = runs.c.status.not_in(UNFINISHED) & runs.c.kind.not_in(sorted(STEPS)) & (runs.c.no > 0)
     with store.connect() as connection:
         row = connection.execute(select(runs).where(finished).order_by(runs.c.no.desc()).limit(1)).first()
@@ -336,7 +336,7 @@ def all_runs(store: Store, limit: int | None, *, steps: bool = False) -> list[Ru
 
 
 def differing(records: Sequence[RunRecord]) -> list[dict[str, object]]:
-    """For each run the settings by which it can be told from other runs of its task in the list.
+    """Return for each run the settings that distinguish it from other runs of its task in the list.
 
     These are the parameters of its task, limit, seed, repeat, and for rescored runs the run that was answered.
     """
@@ -377,7 +377,7 @@ def _read_run(connection: Connection, run_no: int) -> RunRecord:
 
 
 def record_of(row: Row[tuple[object, ...]]) -> RunRecord:
-    """The run that a row of the table holds."""
+    """Build the run of a table row."""
     tags = row._mapping["tags"]
     return RunRecord(
         **{
@@ -389,12 +389,12 @@ def record_of(row: Row[tuple[object, ...]]) -> RunRecord:
 
 
 def spec_of(row: Mapping[str, Any]) -> RunSpec:
-    """The spec that a row of the table holds."""
+    """Build the spec of a table row."""
     return RunSpec.from_json(row["spec"])
 
 
 _SINCE = f"{now()[:19]}Z"
-"""When this process came to work with runs, as messages say it."""
+"""The time when this process started to work with runs, as messages state it."""
 
 
 class _Owner(NamedTuple):
@@ -412,7 +412,7 @@ def _owner(record: RunRecord) -> _Owner:
 
 
 def _me() -> str:
-    """This process, told apart from a later one with the same number by its start time."""
+    """Identify this process; its start time distinguishes it from a later process with the same number."""
     return ":".join((socket.gethostname(), str(os.getpid()), _started(os.getpid()), _SINCE))
 
 
@@ -425,7 +425,7 @@ def _started(pid: int) -> str:
 
 
 def _alive(record: RunRecord) -> bool:
-    """Is the owner still there? Known for certain on this machine, by its heartbeat elsewhere."""
+    """Return whether the owner is alive: certain on this machine, judged by its heartbeat elsewhere."""
     owner = _owner(record)
     if owner.host == socket.gethostname() and owner.pid.isdigit():
         if int(owner.pid) == os.getpid():

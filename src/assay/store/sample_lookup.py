@@ -89,7 +89,7 @@ def positions_after(store: Store, run_no: int, after: int | None, limit: int) ->
 
 
 def positions_of(store: Store, run_no: int, sample_ids: Sequence[str]) -> dict[str, list[int]]:
-    """Where the samples with some ids are, by a look at every sample of the run; the trials of one come in order."""
+    """Find the positions of the samples with some ids by scanning the run; the trials of one are in order."""
     low, high = bounds(run_no)
     within = (samples.c.id >= low) & (samples.c.id < high)
     positions: dict[str, list[int]] = {}

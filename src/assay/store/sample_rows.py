@@ -69,7 +69,7 @@ def write_samples(connection: Connection, run_no: int, rows: SampleColumns) -> N
 
 
 def has_sample(connection: Connection, run_no: int, position: int) -> bool:
-    """Whether the sample at a position is stored."""
+    """Return whether the sample at a position is stored."""
     query = select(samples.c.id).where(samples.c.id == pack(run_no, position))
     return connection.execute(query).first() is not None
 
@@ -92,7 +92,7 @@ def write_failures(connection: Connection, run_no: int, slot: int, failed: Seque
 
 
 def write_unsettled(connection: Connection, run_no: int, slot: int, positions: Sequence[int]) -> None:
-    """Mark scores of which a part failed that may go well another time."""
+    """Mark scores of which a part failed in a way that a retry may fix."""
     if positions:
         insert_many(connection, "unsettled", 1, [(key,) for key in _keys(run_no, positions, slot)])
 
@@ -106,20 +106,20 @@ def _keys(run_no: int, positions: Sequence[int], slot: int) -> Sequence[int]:
 
 
 def count_samples(store: Store, run_no: int, layout: RowLayout = ONE_ROW) -> int:
-    """How many samples are stored; those with several trials count once, each of several rows by itself."""
+    """Count the stored samples; the trials of one count once, the rows of one separately."""
     distinct = func.count(func.distinct(layout.sample_row(_position(samples.c.id, run_no))))
     counted = func.count() if layout.trials == 1 else distinct
     return _count(store, select(counted).select_from(samples).where(_within(samples.c.id, run_no)))
 
 
 def count_sources(store: Store, run_no: int, layout: RowLayout) -> int:
-    """How many samples the stored rows come from, when each may have become several."""
+    """Count the samples that the stored rows come from."""
     counted = func.count(func.distinct(layout.sample(_position(samples.c.id, run_no))))
     return _count(store, select(counted).select_from(samples).where(_within(samples.c.id, run_no)))
 
 
 def count_failed_samples(store: Store, run_no: int, layout: RowLayout = ONE_ROW) -> int:
-    """How many samples have at least one failure."""
+    """Count the samples with at least one failure."""
     counted = func.count(func.distinct(layout.sample_row(_position(failures.c.id, run_no))))
     return _count(store, select(counted).select_from(failures).where(_within(failures.c.id, run_no)))
 
@@ -130,13 +130,13 @@ def _position(key: Any, run_no: int) -> Any:
 
 
 def count_cut(store: Store, run_no: int) -> int:
-    """How many rows hold an answer that ended at the limit of its length."""
+    """Count the rows whose answer was cut off at its length limit."""
     cut = samples.c.calls.contains('"cut":true')
     return _count(store, select(func.count()).select_from(samples).where(_within(samples.c.id, run_no), cut))
 
 
 def has_retryable(store: Store, run_no: int) -> bool:
-    """Did anything fail that may go well another time?"""
+    """Return whether any failure may be fixed by a retry."""
     with store.connect() as connection:
         return any(connection.execute(query.limit(1)).first() is not None for query in _retryable(run_no))
 
@@ -154,7 +154,7 @@ def drop_retryable(store: Store, run_no: int, *, fanout: int = 1) -> int:
 
 
 def retryable_positions(store: Store, run_no: int) -> set[int]:
-    """Where something failed that may go well another time."""
+    """Return the positions of failures that a retry may fix."""
     with store.connect() as connection:
         return {unpack(key)[1] for query in _retryable(run_no) for key in connection.execute(query).scalars()}
 
@@ -175,13 +175,13 @@ def drop_scores(connection: Connection, run_no: int, slot: int) -> None:
 
 
 def copy_samples(connection: Connection, source: int, target: int) -> None:
-    """Give a run the samples and answers of another, with the failures that left a sample without an answer."""
+    """Copy the samples and answers of another run, with the failures of samples without an answer."""
     _copy(connection, samples, (source, 0), (target, 0))
     _copy(connection, failures, (source, 0), (target, 0))
 
 
 def copy_scores(connection: Connection, source: tuple[int, int], target: tuple[int, int]) -> None:
-    """Copy the scores and failures of one scorer (run, slot) to another; nothing is scored again."""
+    """Copy the scores and failures of one scorer (run, slot) to another, without scoring again."""
     _copy(connection, scores, source, target)
     _copy(connection, failures, source, target)
     _copy(connection, votes, source, target)
@@ -209,7 +209,7 @@ def _count(store: Store, query: Select[Any]) -> int:
 
 
 def failure_counts(store: Store, run_no: int) -> list[tuple[int, str, int]]:
-    """Slot, kind and number of the failures of a run."""
+    """Return slot, kind and number of the failures of a run."""
     slot = failures.c.id.op("&")(STEP - 1)
     query = (
         select(slot.label("slot"), failures.c.kind, func.count())
@@ -222,7 +222,7 @@ def failure_counts(store: Store, run_no: int) -> list[tuple[int, str, int]]:
 
 
 def first_failure(store: Store, run_no: int) -> str | None:
-    """Why the first sample that failed did so; None when none did."""
+    """Return why the first failed sample failed; None if none did."""
     query = select(failures.c.detail).where(_within(failures.c.id, run_no)).order_by(failures.c.id).limit(1)
     with store.connect() as connection:
         detail = connection.execute(query).scalar()
@@ -231,7 +231,7 @@ def first_failure(store: Store, run_no: int) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ScorePage:
-    """Stored scores of one scorer, in the order of the samples; `inputs` only where asked for."""
+    """Stored scores of one scorer, in sample order; `inputs` only on request."""
 
     positions: list[int]
     values: list[str]
@@ -240,7 +240,7 @@ class ScorePage:
     ids: list[str]
 
     def part(self, places: Sequence[int]) -> ScorePage:
-        """Some rows of the page; columns that were not asked for stay empty."""
+        """Return some rows of the page; columns that were not requested stay empty."""
         return ScorePage(
             [self.positions[place] for place in places],
             [self.values[place] for place in places],
@@ -253,7 +253,7 @@ class ScorePage:
 def score_pages(
     store: Store, run_no: int, slot: int, *, metadata: bool, inputs: bool, having: str | None = None
 ) -> Iterator[ScorePage]:
-    """The scores of one scorer, page by page, reading no more columns than wanted.
+    """Read the scores of one scorer page by page, with only the requested columns.
 
     With `having`, only scores whose metadata has this field.
     """
@@ -399,7 +399,7 @@ class OutcomePage:
         }
 
     def failure(self, row: int, slot: int) -> str | None:
-        """Why a sample has no score of a scorer: its answer failed, or its score did; None where nothing did."""
+        """Return why a sample has no score: its answer or its score failed; None if neither did."""
         key = self.keys[row]
         return self.failures.get(key, self.failures.get(key + slot))
 
@@ -440,7 +440,7 @@ def outcome_pages(
 
 
 def same_samples(store: Store, run_no: int, other_no: int) -> int | None:
-    """How many samples two runs have, if these are the same ones at the same positions and leave no gap; else None.
+    """Return the number of samples if two runs have the same ones at the same positions without gaps, else None.
 
     The database compares them where they lie, several times faster than they could be read.
     """
@@ -477,7 +477,7 @@ def sample_ids(store: Store, run_no: int) -> Iterator[list[str]]:
 
 
 def raw_rows(connection: Connection, query: str, parameters: Sequence[Any]) -> list[Any]:
-    """The rows of a query as the driver gives them: tuples, several times faster than SQLAlchemy's rows."""
+    """Return the rows of a query as driver tuples, several times faster than SQLAlchemy's rows."""
     is_sqlite = connection.dialect.paramstyle == "qmark"
     cursor = connection.connection.cursor()
     try:

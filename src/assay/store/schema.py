@@ -1,4 +1,4 @@
-"""The tables, declared once for SQLite and PostgreSQL. `row_address.py` says how `id` is made."""
+"""The tables, declared once for SQLite and PostgreSQL. `row_address.py` defines `id`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SCHEMA_VERSION = "0005"
 metadata = MetaData()
 
 Id = BigInteger().with_variant(Integer, "sqlite")
-"""An INTEGER PRIMARY KEY is SQLite's own row number: no second index to keep."""
+"""An INTEGER PRIMARY KEY is SQLite's own row number and needs no second index."""
 
 version = Table("alembic_version", metadata, Column("version_num", String(32), primary_key=True))
 
@@ -104,7 +104,7 @@ a vote does not state is null: a first answer, options in the rubric's order, we
 """
 
 unsettled = Table("unsettled", metadata, Column("id", Id, primary_key=True, autoincrement=False))
-"""Scores of which a part failed that may go well another time."""
+"""Scores of which a part failed in a way that a retry may fix."""
 
 metrics = Table(
     "metrics",
@@ -148,7 +148,7 @@ labels = Table(
     Column("created_at", Text, nullable=False),
     sqlite_with_rowid=False,
 )
-"""What people say of answers; a label never overwrites a score.
+"""Human labels of answers; a label never overwrites a score.
 
 `content` is the digest of input and answer, so that labels survive reruns and rescoring; `target` is the scorer's field
 or the criterion, `label` null for an answer that was skipped. `run`, `sample_id` and `trial` say where the person saw
@@ -162,4 +162,4 @@ settings = Table(
     Column("name", Text, primary_key=True),
     Column("value", Text, nullable=False),
 )
-"""What holds for all runs of the store."""
+"""Settings that apply to all runs of the store."""

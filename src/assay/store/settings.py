@@ -1,4 +1,4 @@
-"""What a store remembers for all of its runs."""
+"""The settings that a store keeps for all of its runs."""
 
 from __future__ import annotations
 

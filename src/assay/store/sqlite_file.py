@@ -120,7 +120,7 @@ def _is_writable(folder: Path) -> bool:
 
 
 def refuse_read_only(path: Path) -> None:
-    """Raise unless SQLite may create its files beside the store, without which nobody can write it."""
+    """Raise an error unless SQLite may create its files beside the store, which writing requires."""
     if path.parent.exists() and not _is_writable(path.parent):
         raise StoreError(
             f"the store {path} cannot be written: its folder is read-only for you; give another --store, "
@@ -164,7 +164,7 @@ def remove_unused(path: Path) -> None:
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Hold the lock of a store; one process at a time creates or migrates it, the others wait here."""
+    """Hold the lock of a store: one process at a time creates or migrates it, and others wait."""
     lock = path.with_name(f"{path.name}.lock")
     while True:
         handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)

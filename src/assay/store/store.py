@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 OPENED: dict[Path, None] = {}
 """The stores that this process has opened, to be examined when a command fails for no other reason."""
 LONGEST_NAME, LONGEST_PATH = 255, 4_000
-"""In bytes, as Linux and macOS have them; a little less for the whole path, which the same suffixes make longer."""
+"""The limit in bytes on Linux and macOS, slightly reduced for the suffixes that SQLite adds."""
 _NEW: set[Path] = set()
 """The stores that this process created together with their folders."""
 RECONNECT_AFTER_S = (0.1, 0.5, 1, 2, 5, 10, 20, 20)
@@ -66,12 +66,12 @@ class Store:
 
     @property
     def is_postgres(self) -> bool:
-        """Whether the store is in a PostgreSQL database, not a SQLite file."""
+        """Return whether the store is a PostgreSQL database rather than a SQLite file."""
         return self.engine.dialect.name == "postgresql"
 
     @contextmanager
     def begin(self) -> Iterator[Connection]:
-        """A transaction: all of it is kept, or none."""
+        """Run a transaction, committed as a whole or not at all."""
         with explained(self.location), self.engine.begin() as connection:
             yield connection
 
@@ -114,7 +114,7 @@ class Store:
         self._folders.append(folder)
 
     def _show_attached(self, connection: Any, _record: object) -> None:
-        """Put a temporary view over each table: SQLite looks a name up there first."""
+        """Put a temporary view over each table, because SQLite looks there first."""
         if self.is_postgres:
             postgres.show_attached(connection, self.attached)
             return
@@ -157,12 +157,12 @@ def insert_many(
 
 
 def default_location(root: Path) -> str:
-    """Where a project keeps its store unless told otherwise."""
+    """Return the default location of a project's store."""
     return str(root / ".assay" / "assay.db")
 
 
 def open_store(location: str, *, create: bool = True) -> Store:
-    """Open a store for writing: create it where there is none, migrate an older one after a backup.
+    """Open a store for writing: create it if it does not exist, migrate an older one after a backup.
 
     With `create=False` a missing store is an error. A store in PostgreSQL is never migrated unasked: other people use
     it at the same time, and there is no file to copy first.
@@ -221,7 +221,7 @@ def _change_postgres(engine: Engine, address: postgres.Address) -> Migration | N
 
 
 def remove_new_stores() -> None:
-    """Remove the stores that this process created and that hold no result: a failed command leaves nothing behind."""
+    """Remove the stores that this process created and that hold no result, so that a failed command leaves nothing."""
     while _NEW:
         remove_unused(_NEW.pop())
 
@@ -244,7 +244,7 @@ def open_for_reading(location: str) -> Store:
 
 
 def open_for_planning(location: str) -> Store:
-    """Open a store for reading; where there is none yet, an empty one in memory takes its place."""
+    """Open a store for reading; if it does not exist, use an empty one in memory."""
     with explained(location):
         if store_exists(location):
             return open_for_reading(location)
@@ -255,12 +255,12 @@ def open_for_planning(location: str) -> Store:
 
 
 def store_exists(location: str) -> bool:
-    """Whether there is a store at a location, of any schema."""
+    """Return whether a store of any schema exists at a location."""
     return stored_schema(location) is not None
 
 
 def stored_schema(location: str) -> str | None:
-    """The schema version of the store at a location, None where there is none."""
+    """Return the schema version of the store at a location; None if there is none."""
     if not is_postgres(location):
         return stored_version(store_path(location))
     address = postgres.address_of(location)
@@ -356,7 +356,7 @@ def _usable(path: Path) -> Path:
 
 
 def existing_version(path: Path) -> str:
-    """Read the schema version of a store; a missing one is an error that says how to make it."""
+    """Read the schema version of a store; a missing store is an error that explains how to create one."""
     version = stored_version(path)
     if version is None:
         raise no_store(path)
@@ -364,7 +364,7 @@ def existing_version(path: Path) -> str:
 
 
 def no_store(location: str | Path) -> SpecError:
-    """The error of a command that reads where there is no store."""
+    """Build the error of a reading command without a store."""
     return SpecError(f"there is no store at {location} yet: `assay run` makes one")
 
 
@@ -415,7 +415,7 @@ def _configure_reading(connection: Any, _record: object) -> None:
 
 @contextmanager
 def _schema_transaction(path: Path) -> Iterator[Connection]:
-    """Begin a transaction that also holds CREATE, ALTER and DROP: all of it is kept, or none, whatever happens."""
+    """Begin a transaction that may include CREATE, ALTER and DROP, committed as a whole or not at all."""
     engine = create_engine(URL.create("sqlite", database=str(path)))
     event.listen(engine, "connect", _configure_sqlite)
 
@@ -433,12 +433,12 @@ def _schema_transaction(path: Path) -> Iterator[Connection]:
 
 
 _ABOUT_VALUES = {"DataError", "IntegrityError", "InterfaceError"}
-"""What SQLite's driver raises because of a value; trouble with the database is OperationalError."""
+"""The errors of SQLite's driver about a value; trouble with the database is OperationalError."""
 
 
 @contextmanager
 def explained(location: str) -> Iterator[None]:
-    """Turn a database error into a sentence; the one place that does."""
+    """Turn a database error into a sentence; the only place that does."""
     try:
         yield
     except SQLAlchemyError as error:

@@ -1,4 +1,4 @@
-"""Text columns that hold any text on both databases: PostgreSQL has no NUL character, so it is stored escaped there."""
+"""Text columns for both databases: PostgreSQL cannot store the NUL character, so it is escaped there."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sqlalchemy.types import TypeDecorator
 
 _NUL = "\x00"
 MARK = "\u2400"
-"""The picture of a NUL: rare in texts, and readable for people who look into the database."""
+"""The symbol for NUL: rare in texts, and readable for people who inspect the database."""
 _ESCAPED = re.compile(f"{MARK}([0{MARK}])")
 
 
 def escaped(text: str) -> str:
-    """Write a text as PostgreSQL can hold it.
+    """Escape a text so that PostgreSQL can store it.
 
     >>> escaped("a\\x00b") == "a\\u24000b"
     True
@@ -34,7 +34,7 @@ def unescaped(text: str) -> str:
 
 
 def readable_rows(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Rows as a driver of PostgreSQL gives them, with their texts as they were written."""
+    """Return the rows of a PostgreSQL driver with their texts unescaped."""
     return [
         tuple(unescaped(value) if type(value) is str else value for value in row)
         if any(type(value) is str and MARK in value for value in row)
@@ -44,7 +44,7 @@ def readable_rows(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 class StoredText(TypeDecorator[str]):
-    """A text; escaped on its way into PostgreSQL and back, untouched in SQLite."""
+    """A text; escaped in PostgreSQL, unchanged in SQLite."""
 
     impl = Text
     cache_ok = True

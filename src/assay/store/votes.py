@@ -37,7 +37,7 @@ _WIDTH = len(votes.columns)
 
 
 def is_votes(entry: object) -> bool:
-    """Whether an entry of a score's metadata is votes that rows can hold without loss."""
+    """Return whether an entry of a score's metadata consists of votes that rows can store without loss."""
     return (
         isinstance(entry, Mapping)
         and bool(entry)
@@ -86,7 +86,7 @@ def vote_rows(score_id: int, cast: Votes) -> Iterator[tuple[Any, ...]]:
 
 
 def _extra(vote: Mapping[str, Any]) -> str | None:
-    """What has no column; a vote on a binary criterion is told by its entry."""
+    """Return what has no column; the presence of an entry identifies a vote on a binary criterion."""
     rest = {name: value for name, value in vote.items() if name not in _COLUMNS and name != _BINARY}
     if _BINARY in vote:
         rest["binary"] = True
@@ -118,6 +118,6 @@ def _vote(row: Any) -> dict[str, Any]:
 
 
 def has_votes(connection: Connection, low: int, high: int) -> bool:
-    """Whether any score with an id from `low` up to `high` has votes."""
+    """Return whether any score with an id from `low` up to `high` has votes."""
     query = select(votes.c.score_id).where(votes.c.score_id >= low, votes.c.score_id < high).limit(1)
     return connection.execute(query).first() is not None

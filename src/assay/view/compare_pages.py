@@ -49,7 +49,7 @@ def compare_page(site: Site, asked: Asked) -> Page | Elsewhere:
         compared = site.work.result(
             ("compare", *((record.id, record.finished_at) for record in records)),
             viewing.compare_stored,
-            site.store.location,
+            site.reopen,
             ids,
             apart=apart,
             patience_s=COMPARE_S,

@@ -85,7 +85,7 @@ def _queue(site: Site, record: RunRecord, target: Target, asked: Asked) -> Label
         return labels.filtered(site.store, record, [sample.position for sample in listed.samples])
     size = _size(asked)
     key = ("queue", record.id, record.finished_at, target.address, size)
-    return site.work.result(key, labels.draw, site.store.location, record.id, target.address, size, patience_s=5.0)
+    return site.work.result(key, labels.draw, site.reopen, record.id, target.address, size, patience_s=5.0)
 
 
 def label_page(site: Site, asked: Asked) -> Page | Elsewhere:

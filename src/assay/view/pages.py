@@ -118,7 +118,7 @@ def _corrected(site: Site, record: RunRecord) -> tuple[Mapping[str, Calibration]
     apart = viewing.size_of(record) > IN_THREAD
     key = ("corrected", record.id, record.finished_at, labels.labels_version(site.store))
     try:
-        return site.work.result(key, labels.correct_stored, site.store.location, record.id, apart=apart), False
+        return site.work.result(key, labels.correct_stored, site.reopen, record.id, apart=apart), False
     except Pending:
         return {}, True
 
@@ -173,7 +173,7 @@ def panel_page(site: Site, asked: Asked) -> Page:
         summaries = site.work.result(
             ("panel", record.id, record.finished_at),
             viewing.panel_stored,
-            site.store.location,
+            site.reopen,
             record.id,
             apart=apart,
         )

@@ -49,7 +49,6 @@ def application(options: ViewOptions) -> web.Application:
         store = read_project_store(options.store)
     else:
         store = open_project_store(options.store, create=False)
-    store.location = project_location(options.store)
     guard = Guard(
         host=options.host,
         token=options.token,
@@ -57,7 +56,13 @@ def application(options: ViewOptions) -> web.Application:
         secret=options.secret or secrets.token_bytes(32),
         base_path=options.base_path,
     )
-    site = Site(store=store, guard=guard, base=options.base_path, annotator=options.annotator)
+    site = Site(
+        store=store,
+        reopen=project_location(options.store),
+        guard=guard,
+        base=options.base_path,
+        annotator=options.annotator,
+    )
     checks: list[Any] = [guard.middleware, _failures(site)]
     site.warm_up()
     app = web.Application(middlewares=checks, client_max_size=LARGEST_FORM)

@@ -47,9 +47,10 @@ class Missing(Exception):
 
 @dataclass(kw_only=True)
 class Site:
-    """A store that is being viewed."""
+    """A store that is being viewed; `reopen` is where another process finds it, which may hold a password."""
 
     store: Store
+    reopen: str
     guard: Guard
     base: str = ""
     annotator: str | None = None
@@ -76,9 +77,7 @@ class Site:
             large = viewing.size_of(record) > IN_THREAD
             key = ("index", record.id, record.finished_at)
             try:
-                self.work.result(
-                    key, viewing.index_stored, self.store.location, record.id, apart=large, patience_s=patience_s
-                )
+                self.work.result(key, viewing.index_stored, self.reopen, record.id, apart=large, patience_s=patience_s)
             except Pending:
                 return None
             index = viewing.index_of(self.store, record)

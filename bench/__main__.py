@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import agreement, bootstrap, code, compare, growth, instructions, live, recorded, rubric, startup, view
+from bench import agreement, bootstrap, code, compare, growth, instructions, live, recorded, rubric, startup, team, view
 from bench.measure import Line
 
 PARTS = {
@@ -18,6 +18,7 @@ PARTS = {
     "growth": growth.measure,
     "code": code.measure,
     "instructions": instructions.measure,
+    "team": team.measure,
     "view": view.measure,
 }
 

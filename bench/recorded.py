@@ -59,7 +59,8 @@ def measure(large: int = 1_000_000) -> Iterator[Line]:
         )
 
 
-def _recorded(folder: Path, n: int) -> tuple[Cost, Path]:
+def recorded_project(folder: Path, n: int) -> Path:
+    """Write a task with so many recorded answers into a folder and return it."""
     folder.mkdir()
     (folder / ".assay").mkdir()
     (folder / "task.yaml").write_text(TASK, encoding="utf-8")
@@ -71,4 +72,9 @@ def _recorded(folder: Path, n: int) -> tuple[Cost, Path]:
             out.write(
                 f'{{"sample_id": "q-{i}", "question": "{question}", "answer": "{answer}", "output": "{output}"}}\n'
             )
-    return run("-m", "assay", "run", "task.yaml", "-q", folder=folder), data
+    return folder
+
+
+def _recorded(folder: Path, n: int) -> tuple[Cost, Path]:
+    recorded_project(folder, n)
+    return run("-m", "assay", "run", "task.yaml", "-q", folder=folder), folder / "data.jsonl"

@@ -18,6 +18,7 @@ FILE_COPYLEFT = {"orjson": {"MPL-2.0"}, "tqdm": {"MPL-2.0"}, "certifi": {"MPL-2.
 FILE_COPYLEFT |= {"psycopg": {"LGPL-3.0-only"}, "psycopg-binary": {"LGPL-3.0-only"}}
 """Packages under a licence that covers changes to their own files or library; used here unchanged."""
 WORDS = {
+    "3-clause bsd license": "BSD-3-Clause",
     "apache 2.0": "Apache-2.0",
     "apache software license": "Apache-2.0",
     "bsd license": "BSD-3-Clause",

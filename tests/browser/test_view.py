@@ -13,6 +13,7 @@ PAGES = [
     "/runs/v2/samples/1",
     "/compare?runs=v1&runs=v2",
     "/grid?runs=v1&runs=v2",
+    "/costs",
     "/runs/tone/panel",
     "/runs/tone/samples/1",
     "/labels",

@@ -93,6 +93,20 @@ def test_a_second_annotator_sees_nothing_of_the_first(viewer_of, own_support):
         assert "0 of 30" in text or path == "/labels"
 
 
+def test_a_larger_draw_begins_with_the_smaller_one_and_raises_its_probability(viewer_of, own_support):
+    view = viewer_of(own_support, annotator="maria")
+    first = give(view, 30)
+    larger = START.replace("n=30", "n=45")
+    assert "30 of 45 labelled" in view.ask(larger).text
+    second = give(view, 15, start=larger)
+    assert not set(first) & set(second)
+    assert {row[3] for row in label_rows(own_support)} == {0.75}
+    give(viewer_of(own_support, annotator="jo"), 3, lambda _: "wrong")
+    [calibration] = own_support.assay("calibrate", "v2", "--json").json["calibrations"]
+    assert calibration["n_labelled"] == 45
+    assert calibration["warnings"] == []
+
+
 def test_labels_from_a_filter_do_not_correct_a_metric(viewer_of, own_support):
     view = viewer_of(own_support, annotator="maria")
     give(view, 3, start=f"/runs/v2/label?target={TARGET}&from=filter&show=wrong")

@@ -184,3 +184,14 @@ def test_a_live_sample_shows_its_conversation_and_the_paid_request(viewer_of, li
     text = viewer_of(project).ask("/runs/latest/samples/1").text
     for words in ("Answer with one letter.", "Requests and replies", "tokens", "system", "user"):
         assert words in text
+
+
+def test_costs_are_added_up_as_in_the_terminal(viewer_of, live):
+    project = live(3)
+    view = viewer_of(project)
+    assert project.assay("run", "task.yaml", "--model", "model.yaml", "--name", "paid").code == 0
+    total = project.assay("runs", "--costs", "--json").json["cost_usd"]
+    text = view.ask("/costs").text
+    assert f"${total:,.4f}" in text
+    assert "paid" in text
+    assert "Cost per day" in text

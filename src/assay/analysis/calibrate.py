@@ -37,6 +37,8 @@ CHANCE_DIGITS = 6
 """So many digits of a chance leave weights right to a millionth, and can be read."""
 SHOWN = "sample."
 """Begins the columns of a sheet that show a sample."""
+GROUPS = 10
+"""Groups of a judge's scores, where these are many."""
 CHOSEN = 0.01
 """Below this chance the labelled samples do not look like the others."""
 SOMEBODY = ""
@@ -50,6 +52,7 @@ class HumanLabels:
     chances: dict[str, float] = field(default_factory=dict)
     drawn: int = 0
     empty: int = 0
+    evenly: bool = False
 
     def mean(self, sample_id: str) -> float:
         """The mean of the human labels of a sample."""
@@ -115,6 +118,12 @@ def _by_stored(
         people.numbers.setdefault(entry.sample_id, {})[entry.label.annotator] = worth
         assert entry.label.probability is not None
         people.chances[entry.sample_id] = entry.label.probability
+    # the viewer draws every answer with the same chance, and what one person labels is the beginning of what another
+    # does; a sheet of suggestions has the doubtful answers more often
+    chances_of: dict[str, set[float]] = {}
+    for entry in drawn:
+        chances_of.setdefault(entry.label.annotator, set()).add(round(entry.label.probability or 0.0, CHANCE_DIGITS))
+    people.evenly = all(len(chances) == 1 for chances in chances_of.values())
     found = _calibrated(run, series, None, people, level)
     left_out = sum(
         entry.label.target == target.address and entry.label.probability is None and entry.label.label is not None
@@ -283,7 +292,7 @@ def _calibrated(
         rest_clusters=None if clusters is None else clusters[len(ids) :],
     )
     origin = None
-    if chances is None:
+    if chances is None and not labels.evenly:
         origin = origin_chance(scores.judged, scores.rest)
         if origin < CHOSEN:
             warnings.append(
@@ -300,7 +309,19 @@ def _calibrated(
         found=estimate,
         origin_p=origin,
         warnings=tuple(warnings),
+        points=_points(scores),
     )
+
+
+def _points(scores: LabelledScores) -> tuple[tuple[float, float, int], ...]:
+    """Labels beside the judge's scores: one group per score where there are few, else tenths of their range."""
+    judged = scores.judged
+    groups = np.unique(judged, return_inverse=True)[1]
+    if judged.size and groups.max() >= GROUPS:
+        width = (judged.max() - judged.min()) / GROUPS
+        groups = np.minimum(((judged - judged.min()) / width).astype(np.int64), GROUPS - 1)
+    chosen = [groups == group for group in np.unique(groups)]
+    return tuple((float(judged[of].mean()), float(scores.labels[of].mean()), int(of.sum())) for of in chosen)
 
 
 def _warnings(labels: HumanLabels, *, n_unjudged: int) -> list[str]:
@@ -329,8 +350,7 @@ def _chances(
     if any(sample_id not in labels.chances for sample_id in ids):
         warnings.append(f"some labels have no {CHANCE}: all labels are treated as drawn uniformly")
         return None, None
-    if len({round(labels.chances[sample_id], CHANCE_DIGITS) for sample_id in ids}) == 1:
-        # drawn evenly, as the viewer draws: equal weights
+    if labels.evenly:
         return None, None
     recomputed = np.full(len(judged), np.nan)
     present = np.isfinite(judged)

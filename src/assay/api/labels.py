@@ -35,6 +35,7 @@ __all__ = [
     "Target",
     "correct_stored",
     "corrections",
+    "corrections_of",
     "draw",
     "filtered",
     "label_counts",
@@ -189,14 +190,20 @@ def corrections(store: Store, record: RunRecord) -> bool:
     return bool(counts) and any(target in counts for target in label_targets(store, record))
 
 
-def correct_stored(location: str, run_id: str) -> Mapping[str, Calibration]:
+def corrections_of(store: Store, record: RunRecord) -> dict[str, Calibration]:
     """The metrics of a run as the labels in the store correct them, by address; those without enough are left out."""
+    if record.summary is None or not corrections(store, record):
+        return {}
+    try:
+        return {calibration.address: calibration for calibration in calibrate_stored(store, record)}
+    except SpecError:
+        return {}
+
+
+def correct_stored(location: str, run_id: str) -> Mapping[str, Calibration]:
+    """The corrected metrics of a run of the store at a location, for a process that has not opened it."""
     store = read_project_store(location)
     try:
-        record = find(store, run_id)
-        try:
-            return {found.address: found for found in calibrate_stored(store, record)}
-        except SpecError:
-            return {}
+        return corrections_of(store, find(store, run_id))
     finally:
         store.close()

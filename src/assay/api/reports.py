@@ -15,13 +15,14 @@ from assay.analysis.compare import CompareOptions, compare_runs
 from assay.analysis.distributions import panel_summaries, score_distributions
 from assay.analysis.sample_query import SampleQuery, query_samples, worst_flips
 from assay.api.compare import RUN_ARGUMENT
+from assay.api.labels import corrections_of
 from assay.api.result import Result
 from assay.api.stored import all_runs, find, read_project_store, report_of
 from assay.errors import SpecError
 from assay.report.charts import Chart
 from assay.report.html.comparison_section import comparison_chart, comparison_section, flip_card
 from assay.report.html.document import ReportContent, html_report
-from assay.report.html.figures import distribution_charts, panel_charts
+from assay.report.html.figures import correction_charts, distribution_charts, panel_charts
 from assay.report.html.run_section import RunSection, run_section
 from assay.report.html.sample_section import sample_section
 from assay.report.tables import latex_report, markdown_report
@@ -127,7 +128,9 @@ def _section(store: Store, record: RunRecord, report: RunReport) -> RunSection:
     charts = distribution_charts(score_distributions(store, record))
     voted = any(scorer.rubrics for scorer in record.spec.scorers)
     panel = list(panel_charts(panel_summaries(islice(read_samples(store, record), PANEL_ITEMS)))) if voted else []
-    section = run_section(record, report, charts=charts, panel=panel)
+    corrected = corrections_of(store, record)
+    charts += correction_charts(corrected.values())
+    section = run_section(record, report, charts=charts, panel=panel, corrected=corrected)
     total = report.n_samples * report.trials
     samples = [sample_section(sample, record.spec) for sample in _samples_shown(store, record, total)]
     note = f"All {total:,}, failed and wrong ones first."

@@ -22,12 +22,13 @@ from assay.analysis.index_file import index_path, progress_path
 from assay.analysis.sample_filter import FLAGS, SampleFilter, accepts, address_of
 from assay.analysis.sample_index import NotIndexed, SampleIndex
 from assay.analysis.sample_query import FlippedSample, parse_condition
-from assay.api.stored import find, read_project_store, report_of
+from assay.api.stored import find, read_project_store, report_of, run_costs
 from assay.errors import SpecError
 from assay.report.charts import Chart
 from assay.report.html.comparison_section import ComparisonSection, FlipCard, comparison_chart, comparison_section
 from assay.report.html.comparison_section import flip_card as card_of
 from assay.results.comparison import Flip
+from assay.results.costs import CostReport
 from assay.results.run import RunReport
 from assay.spec.nearest import nearest
 from assay.store.decoder import Sample, read_samples, sample_from
@@ -391,6 +392,15 @@ def panel_stored(location: str, run_id: str) -> list[PanelSummary]:
     store = read_project_store(location)
     try:
         return panel_summaries(islice(read_samples(store, find(store, run_id)), PANEL_ITEMS))
+    finally:
+        store.close()
+
+
+def costs_stored(location: str) -> CostReport:
+    """What the runs of a store paid for."""
+    store = read_project_store(location)
+    try:
+        return run_costs(store)
     finally:
         store.close()
 

@@ -1,4 +1,4 @@
-"""How far judges agree with the truth and with each other: the numbers, their JSON, and a table of 80 columns."""
+"""Agreement of judges with the ground truth and with each other: as JSON, and as a table of 80 columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TRUTH_ROWS = {
     "ordinal": ("accuracy", "adjacent_accuracy", "kappa", "kappa_quadratic", "bias", "rmse", "spearman"),
     "nominal": ("accuracy", "kappa"),
 }
-"""What the terminal shows of a judge; JSON has the rest."""
+"""The statistics of a judge that the terminal shows; JSON has all of them."""
 _BETWEEN_ROWS = {
     "binary": ("agreement", "alpha_nominal", "fleiss_kappa", "ac1", "effective_judges"),
     "ordinal": (
@@ -42,7 +42,7 @@ _BETWEEN_ROWS = {
 
 
 def agreement_document(result: AgreementResult) -> dict[str, Any]:
-    """The numbers as `assay agreement --json` prints them."""
+    """Build the document that `assay agreement --json` prints."""
     return {
         "criteria": {criterion.name: _criterion(criterion) for criterion in result.criteria},
         "overall": {judge: _values(values) for judge, values in result.overall.items()},
@@ -113,7 +113,7 @@ def _between(between: Between) -> dict[str, Any]:
 
 
 def agreement_table(result: AgreementResult) -> RenderableType:
-    """The numbers that matter most, for people."""
+    """Build the table of the main statistics."""
     from rich.console import Group
     from rich.text import Text
 
@@ -179,13 +179,13 @@ def _overall_parts(result: AgreementResult) -> Iterator[RenderableType]:
 
 
 def _distinct_judges(by_judge: Mapping[str, Any]) -> dict[str, Any]:
-    """The panel and its judges; a panel of one says what its judge says."""
+    """Return the panel and its judges; a panel of one equals its judge."""
     return {name: entry for name, entry in by_judge.items() if name != PANEL or len(by_judge) != 2}
 
 
 @dataclass(slots=True)
 class _Notes:
-    """What is too long for the table: remarks with the numbers in their place, and who is meant by a number."""
+    """Collects the table's footnotes: long remarks, and the names behind numbers."""
 
     remarks: dict[str, int] = field(default_factory=dict)
     legend: dict[str, None] = field(default_factory=dict)
@@ -202,7 +202,7 @@ def _below(notes: _Notes) -> Iterator[RenderableType]:
 
 
 def _titled(subject: str, name: str) -> str:
-    """A heading that fits; of a long name the end is kept, which tells models apart."""
+    """Shorten a heading to fit; the end of a long name is kept, since it distinguishes models."""
     most = NAME_WIDTH - len(subject) - 3
     return f"{subject} · {name if len(name) <= most else '…' + name[1 - most :]}"
 
@@ -261,7 +261,7 @@ def _add(table: Table, title: str, values: Values, notes: _Notes, names: tuple[s
 
 
 def _add_counts(table: Table, judge: AgainstTruth, notes: _Notes) -> None:
-    """How many pairs are excluded from all metrics, and why."""
+    """Add the number of excluded pairs and the reasons."""
     from rich.text import Text
 
     gone = judge.abstentions

@@ -1,4 +1,4 @@
-"""What an audit found out about judges: the findings, their JSON, and a table of 80 columns."""
+"""The findings of an audit: as JSON, and as a table of 80 columns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _STYLES = {"PASS": "green", "FAIL": "bold red", "INCONCLUSIVE": "yellow"}
 
 
 def plan_document(plan: AuditPlan) -> dict[str, Any]:
-    """The plan of an audit as JSON holds it."""
+    """Build the JSON document of an audit's plan."""
     costs = None
     if plan.cost_usd is not None:
         costs = dict(zip(("low", "expected", "high"), map(float, plan.cost_usd), strict=True))
@@ -82,7 +82,7 @@ def _document(name: ProbeName, probe: Probe) -> dict[str, Any]:
 
 
 def audit_table(result: AuditResult) -> RenderableType:
-    """The findings for people: one table per judge."""
+    """Build the tables of the findings, one per judge."""
     from rich.console import Group
     from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""A calibrated judge: the numbers, their JSON, and a table of 80 columns."""
+"""A calibrated metric: as JSON, and as a table of 80 columns."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _document(value: MetricValue | None) -> dict[str, Any] | None:
 
 
 def calibration_table(every: tuple[Calibration, ...]) -> RenderableType:
-    """What the judge says, what people say, and what both say together."""
+    """Build the table of the judge's mean, the labels' mean, and the corrected mean."""
     return Group(*(part for calibration in every for part in _calibration_parts(calibration)))
 
 

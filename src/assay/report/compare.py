@@ -101,7 +101,7 @@ def _paired(paired: Paired, adjusted: float | None) -> dict[str, Any]:
 
 
 def _equivalence(compared: Compared, whole: Comparison) -> dict[str, Any]:
-    """The interval that a margin is held against, and whether there is a difference whatever the margin."""
+    """Describe the interval that is compared with a margin, and any difference regardless of the margin."""
     narrow = compared.found.narrow
     if whole.margin is None or narrow is None:
         return {}
@@ -139,7 +139,7 @@ def words(compared: Compared, whole: Comparison) -> str:
 
 
 def _guarded(compared: Compared) -> str:
-    """What keeps a difference from being clear where only a rare extreme sample could undo it."""
+    """Explain a difference that is not clear only because a rare extreme sample could cancel it."""
     paired, value = compared.found, compared.found.difference.value or 0.0
     if not paired.clear_but_for_guard(compared.p_adjusted):
         return ""
@@ -167,7 +167,7 @@ def _turned(interval: Interval | None, value: float) -> Interval | None:
 
 
 def amount(value: float, in_points: bool, *, sign: bool = False, digits: int = 1) -> str:
-    """A difference as people say it: in points of a hundred for numbers between 0 and 1.
+    """Format a difference: in percentage points for values between 0 and 1.
 
     >>> amount(0.0312, True), amount(-1.5, False, sign=True)
     ('3.1 points', '-1.5')
@@ -178,7 +178,7 @@ def amount(value: float, in_points: bool, *, sign: bool = False, digits: int = 1
 
 
 def bracket(interval: Interval | None, in_points: bool, *, digits: int = 1) -> str:
-    """The bounds in brackets, a question mark where there is none."""
+    """Format the bounds in brackets, with a question mark for a missing one."""
     bounds = (None, None) if interval is None else (interval.low, interval.high)
     return f"[{', '.join('?' if b is None else _bound(b, in_points, digits) for b in bounds)}]"
 
@@ -189,7 +189,7 @@ def _bound(bound: float, in_points: bool, digits: int) -> str:
 
 
 def digits_of(interval: Interval | None) -> int:
-    """As many digits of a point as the width of the interval is worth.
+    """Return the number of decimals that the width of the interval justifies.
 
     >>> digits_of(Interval(low=0.0047, high=0.0053, method="tango"))
     2
@@ -212,7 +212,7 @@ def chance(p: float | None) -> str:
 
 
 def sides(matching: Matching) -> Mapping[str, tuple[str, ...]]:
-    """What does not match, in words, with the ids."""
+    """Describe the samples that do not match, with their ids."""
     against, letter = clean(matching.against), clean(matching.letter)
     by_side = {
         f"only in {against}": matching.only_before,

@@ -20,7 +20,7 @@ STYLES = {"better": "green", "worse": "red", "equivalent": "green"}
 
 
 def comparison_table(comparison: Comparison, *, flips: int = 5) -> RenderableType:
-    """Everything a person wants to see of a comparison; `flips` changed samples each way."""
+    """Build the table of a comparison, with up to `flips` changed samples in each direction."""
     parts: list[RenderableType] = [_heads(comparison)]
     for match in comparison.matching:
         differences = "".join(f"; {_ids(side, ids)}" for side, ids in sides(match).items())
@@ -90,7 +90,7 @@ def _numbers(compared: Compared) -> Table:
 
 
 def _higher_is_better(compared: Compared) -> bool:
-    """Is more better? Said by the verdict where it is one; otherwise it is."""
+    """Return whether higher is better, as the verdict implies; true if it does not say."""
     value = compared.found.difference.value or 0.0
     return not ((compared.verdict == "worse" and value > 0) or (compared.verdict == "better" and value < 0))
 

@@ -20,7 +20,7 @@ MISTAKES = 5
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """How often samples of each class were taken for each class."""
+    """How often samples of each class were predicted as each class."""
 
     names: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]

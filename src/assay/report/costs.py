@@ -1,4 +1,4 @@
-"""Spending across runs: a table for people, one object for machines."""
+"""Spending across runs: as a table, and as one JSON object."""
 
 from __future__ import annotations
 

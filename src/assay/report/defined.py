@@ -1,4 +1,4 @@
-"""What a run file without an evaluation defines, as JSON and on a terminal."""
+"""The definitions in a run file without an evaluation, as JSON and on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run would do and cost, as JSON and on a terminal."""
+"""The expected calls and cost of a run, as JSON and on a terminal."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def print_estimate(terminal: Console, plan: Estimate) -> None:
 
 
 def _precision(precision: ExpectedPrecision) -> str:
-    """What the numbers will be able to show, in words."""
+    """Describe the expected precision of the metrics."""
     share = f"A share will be known to within {precision.half_width * 100:.1f} points"
     if precision.difference is None:
         return f"{share}; too few samples to tell two runs apart if {precision.flips:.0%} of them change."

@@ -1,4 +1,4 @@
-"""The results of an evaluation: one table for people, one object for machines."""
+"""The results of an evaluation: as one table, and as one JSON object."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.text import clean, number
 from assay.types import MetricValue
 
 VALUES_SHOWN = 4
-"""Of a scorer with many values the table shows the first ones; `assay show RUN` has all."""
+"""The number of values per scorer in the table; `assay show RUN` has all."""
 
 
 def evaluation_document(report: EvaluationRunReport) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def _repeatability(repeats: Repeatability) -> dict[str, Any]:
 
 
 def evaluation_table(report: EvaluationRunReport) -> RenderableType:
-    """Every specification with its headline numbers, then what failed, varied and passed."""
+    """Build the table of all specifications with headline metrics, then failures, variation and policies."""
     parts: list[RenderableType] = [Text(clean(report.display_name, width=70), style="bold"), Trimmed(_overview(report))]
     for specification in report.specifications:
         if specification.error is not None:
@@ -175,7 +175,7 @@ def _values(scorer: ScorerReport) -> list[tuple[MetricReport, str, MetricValue]]
 
 
 def _caveats(report: EvaluationRunReport) -> Iterator[RenderableType]:
-    """What a reader must know about the numbers above: where to beware of them, or why they are undefined."""
+    """Return the caveats on the metrics above, and why some are undefined."""
     labels_by_note: dict[str, list[str]] = {}
     for specification in report.specifications:
         for label, value in headline(specification.report) if specification.report is not None else ():

@@ -1,4 +1,4 @@
-"""What a gate found: every rule with its verdict and the number behind it."""
+"""The result of a gate: every rule with its verdict and the value behind it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.text import clean
 
 
 def reason_of(check: Check) -> str:
-    """Why a rule holds or fails; a drop against the baseline with its size and interval."""
+    """Explain why a rule holds or fails; for a drop, with its size and interval."""
     value = check.value
     if check.drop is None or value.value is None:
         return check.reason
@@ -39,7 +39,7 @@ def counts_document(counts: SampleCounts) -> dict[str, Any]:
 
 
 def gate_notes(gate: Gate) -> list[str]:
-    """What a reader must know beside the rules: ignored failures, an unfinished run, what differs from the baseline."""
+    """Return the notes on a gate: ignored failures, an unfinished run, differences from the baseline."""
     notes = [f"the run is {gate.report.status}"] if gate.report.status != "completed" else []
     if gate.failures.mode == "ignore":
         notes.append("failed samples are ignored (--failures ignore): the rules hold for the scored samples only")

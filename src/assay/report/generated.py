@@ -29,7 +29,7 @@ def generated_document(recipe: Recipe, generated: Generated | None) -> dict[str,
 
 
 def print_generated(terminal: Console, recipe: Recipe, generated: Generated | None, file: Path) -> None:
-    """Print how many rows were made, the first of them, and what they cost."""
+    """Print how many rows were generated, the first of them, and their cost."""
     about = orjson.loads(recipe.about.read_bytes())
     state = "made" if generated is not None else "up to date: nothing has changed"
     made_of = f"{counted(about['n_rows'], 'row')} from {counted(about['n_sources'], 'source row')}"

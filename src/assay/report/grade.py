@@ -79,7 +79,7 @@ def _item(result: Any) -> dict[str, Any]:
 
 
 def grade_table(result: EvalResult, names: Sequence[str]) -> RenderableType:
-    """Items in rows and criteria in columns, with numbers for names where these do not fit."""
+    """Build a table with items in rows and criteria in columns; long names become numbers."""
     room = max(4, (COLUMNS_WIDTH - 30) // max(len(names), 1) - 2)
     fits = all(len(name) <= room for name in names)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")

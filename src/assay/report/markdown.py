@@ -1,4 +1,4 @@
-"""A gate as Markdown: the summary that stands under a pull request."""
+"""A gate as Markdown, for the summary of a pull request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CLASSES_SHOWN = 20
 
 
 def gate_markdown(gate: Gate) -> str:
-    """The verdict, the rules, and the headline numbers with their intervals."""
+    """Build the verdict, the rules, and the headline metrics with their intervals."""
     report = gate.report
     word = "✅ PASS" if gate.passed else "❌ FAIL"
     model = f" · {plain(report.model)}" if report.model else ""
@@ -91,7 +91,7 @@ def _matrices(report: RunReport) -> Iterator[str]:
 
 
 def plain(text: str) -> str:
-    """Foreign text as it reads, on one line: no markup, no HTML, no mention of anybody.
+    """Escape foreign text for one line of Markdown: no markup, no HTML, no mentions.
 
     >>> plain("a|b <img> _c_")
     'a\\\\|b &lt;img&gt; \\\\_c\\\\_'

@@ -1,4 +1,4 @@
-"""What a judge of rubrics says of a rubric, on a terminal and as a page."""
+"""The verdicts of a rubric for rubrics, on a terminal and as a page."""
 
 from __future__ import annotations
 

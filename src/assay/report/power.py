@@ -24,7 +24,7 @@ def power_document(plan: PowerPlan) -> dict[str, Any]:
 
 
 def power_table(plan: PowerPlan) -> RenderableType:
-    """One row per way to compare; what was computed is bold."""
+    """Build a table with one row per design; the computed quantity is bold."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("")
     for title in ("samples", "difference", "power"):

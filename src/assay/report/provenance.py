@@ -1,4 +1,4 @@
-"""Where a run comes from: as JSON, in a few lines, and as a paragraph for the appendix of a paper."""
+"""The provenance of a run: as JSON, in a few lines, and as a paragraph for a paper's appendix."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from assay.types import MetricValue
 
 DIGEST_SHOWN = 12
 _PATHS = ("file_path", "file", "path", "url", "key", "type")
-"""Fields of a source that say where samples come from, the best first."""
+"""The fields of a source that identify the samples, most specific first."""
 
 
 def provenance_document(record: RunRecord, report: RunReport) -> dict[str, Any]:
-    """Everything that a reader needs to know, or to repeat, what led to the metrics of a run."""
+    """Build the facts that a reader needs to understand or repeat a run."""
     spec, origin = record.spec, record.spec.provenance
     return {
         "name": record.name,
@@ -181,7 +181,7 @@ def _time(moment: str | None) -> str:
 
 
 def cost_words(record: RunRecord, report: RunReport) -> str:
-    """What the run cost, or why it cost nothing."""
+    """Describe the cost of the run, or why it cost nothing."""
     if report.spending:
         return "cost unknown" if report.cost_usd is None else f"cost ${report.cost_usd:,.4f}"
     if not record.spec.models or record.kind == "import":

@@ -28,7 +28,7 @@ DEEPER = " " * 6
 
 
 VOTES = "votes"
-"""The metadata of a rubric's score that has a table of its own."""
+"""The metadata of a rubric's score that has its own table."""
 
 
 def print_sample(terminal: Console, entry: Sample, spec: RunSpec, *, full: bool) -> None:
@@ -89,7 +89,7 @@ def _all_lines(entry: Sample, spec: RunSpec) -> Iterator[tuple[str | Table, str]
 
 
 def _fields(entry: Sample, hidden: str | None) -> Iterator[tuple[str, Any]]:
-    """The fields of the sample, without those that are shown already: its id, and the answer that it holds."""
+    """Return the fields of the sample except its id and answer, which are shown separately."""
     hidden_values = {"sample_id": entry.sample_id, **({} if hidden is None else {hidden: entry.output})}
     for name, value in entry.sample.items():
         if name not in hidden_values or str(value) != hidden_values[name]:
@@ -97,7 +97,7 @@ def _fields(entry: Sample, hidden: str | None) -> Iterator[tuple[str, Any]]:
 
 
 def _votes(votes: dict[str, list[dict[str, Any]]]) -> Table:
-    """Who said what of which criterion, and why."""
+    """Build the table of votes: judge, criterion, verdict and reason."""
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("criterion", "judge", "vote"):
@@ -115,7 +115,7 @@ def _votes(votes: dict[str, list[dict[str, Any]]]) -> Table:
 
 
 def _vote(vote: dict[str, Any]) -> str:
-    """A vote in a word: the verdict, the label of the option, or why there is none; superseded ones in brackets."""
+    """Describe a vote in a word: the verdict, the option's label, or the error; superseded ones in brackets."""
     if vote.get("error"):
         return f"failed ({vote['error']})"
     label = str(vote.get("verdict") or vote.get("selected_label") or ("abstained" if vote.get("na") else "—"))
@@ -134,7 +134,7 @@ def _title(entry: Sample) -> str:
 
 
 def _conversation(entry: Sample) -> Iterator[tuple[str, str]]:
-    """Who said what, up to the answer."""
+    """Build the conversation up to the answer."""
     items = list(entry.trace or [])
     if items and items[-1].get("role") == "assistant" and items[-1].get("content") == entry.output:
         items.pop()

@@ -1,4 +1,4 @@
-"""A run's numbers as a table that fits 80 columns."""
+"""The metrics of a run as a table of 80 columns."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from assay.types import MetricValue, Spending
 GROUPS_SHOWN = 30
 IDS_SHOWN = 8
 LONGEST_REMARK = 24
-"""What is longer stands once below the table, with a number in its place."""
+"""The length above which a remark becomes a numbered footnote."""
 EMPTY = "(empty)"
 SYSTEM = "system_task"
 """The type of what looks at a system and scores no samples."""
 
 
 def run_table(report: RunReport) -> RenderableType:
-    """Everything a person wants to see when a run is over."""
+    """Build the summary of a finished run."""
     parts: list[RenderableType] = [Text.from_markup(line) for line in _head(report)]
     for purpose, title in (("score", None), ("qa", "Quality checks (not part of the headline)")):
         scorers = [scorer for scorer in report.scorers if scorer.purpose == purpose]
@@ -73,14 +73,14 @@ def reused_from(run_ids: Sequence[str]) -> str:
 
 
 def samples_of(report: RunReport) -> str:
-    """How many samples a run has, or how many rows were made of them."""
+    """Describe the number of samples of a run, and of rows made from them."""
     if report.n_sources is None:
         return counted(report.n_samples, "sample")
     return f"{counted(report.n_samples, 'row')} of {counted(report.n_sources, 'sample')}"
 
 
 def spending_lines(spending: Sequence[Spending]) -> Iterator[str]:
-    """What was paid, a line for each model and purpose."""
+    """Describe the spending, one line per model and purpose."""
     for place, spent in enumerate(spending):
         cost = "cost unknown (no price for this model)" if spent.cost_usd is None else f"${spent.cost_usd:,.4f}"
         tokens = f"{spent.usage.prompt_tokens:,} + {spent.usage.completion_tokens:,} tokens"
@@ -113,7 +113,7 @@ def _scorer_table(scorer: ScorerReport) -> RenderableType:
 
 
 def _add_invalid(table: Table, counts: Mapping[str, Any]) -> None:
-    """How many multiple-choice replies name no choice, and what the accuracy is without them."""
+    """Add the number of INVALID multiple-choice replies and the accuracy without them."""
     share = f"{counts['n']:,} of {counts['of']:,} ({counts['share']:.1%})"
     table.add_row(Text("  INVALID replies", style="yellow"), "", Text(share, style="yellow"))
     among = Text(number(counts["accuracy_among_valid"]), style="dim")
@@ -121,7 +121,7 @@ def _add_invalid(table: Table, counts: Mapping[str, Any]) -> None:
 
 
 def _counts(scorer: ScorerReport) -> str:
-    """How many samples were scored; nothing where a number is of no samples at all."""
+    """Describe how many samples were scored; empty for values that are not over samples."""
     parts = {
         "scored": scorer.n_scored,
         "failed": scorer.n_failed,
@@ -135,7 +135,7 @@ def _counts(scorer: ScorerReport) -> str:
 
 
 def _heading(metric: MetricReport, metrics: Sequence[MetricReport]) -> str | None:
-    """The line above the values of a metric, where their names alone would not say whose they are."""
+    """Return the heading of a metric whose values' names alone would be ambiguous."""
     if len(metric.result.values) < 2:
         return None
     others = [other for other in metrics if other is not metric]
@@ -147,7 +147,7 @@ def _heading(metric: MetricReport, metrics: Sequence[MetricReport]) -> str | Non
 
 
 def _disputes(scorer: ScorerReport) -> Iterator[RenderableType]:
-    """What the readers of a multiple-choice reply disagree about."""
+    """Describe the disagreements between the readers of multiple-choice replies."""
     disputes = (scorer.detail or {}).get("disputes")
     if not disputes:
         return
@@ -192,7 +192,7 @@ def _add_metric(table: Table, metric: MetricReport, heading: str | None, notes: 
 
 
 def _extra_values(detail: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """What a number is to be compared with: guessing, the most frequent class, and noise."""
+    """Yield the reference values of a metric: guessing, the most frequent class, and noise."""
     baseline, noise = detail.get("baseline"), detail.get("noise")
     if baseline is not None:
         label = clean(str(baseline["majority_class"]), width=20)
@@ -228,7 +228,7 @@ def _add_groups(
 def _add_values(
     table: Table, values: Mapping[str, MetricValue], indent: str, notes: dict[str, int], left_out: str = ""
 ) -> None:
-    """A row for each value; `left_out` stands in it, so that nobody reads the number without it."""
+    """Add a row per value; the number of excluded samples is part of the row."""
     for name, value in values.items():
         method = value.interval.method if value.interval is not None and value.value is not None else ""
         note = remark(value)

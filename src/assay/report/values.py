@@ -7,7 +7,7 @@ from assay.types import Interval, MetricValue
 
 
 def interval(value: Interval | None) -> str:
-    """The two bounds, or a dash where there is none; an open end is shown as such."""
+    """Format the two bounds, or a dash without any; an open end is shown as such."""
     if value is None or (value.low is None and value.high is None):
         return "—"
     low = "?" if value.low is None else number(value.low)
@@ -16,7 +16,7 @@ def interval(value: Interval | None) -> str:
 
 
 def remark(value: MetricValue) -> str:
-    """What a reader must know about a number: why it is undefined, or what to beware of."""
+    """Return the caveat of a value: why it is undefined, or what limits it."""
     if value.value is None:
         return value.reason or ""
     if value.interval is not None and value.interval.caveat:

@@ -19,6 +19,8 @@ class Calibration:
     found: Calibrated
     origin_p: float | None
     warnings: tuple[str, ...] = ()
+    points: tuple[tuple[float, float, int], ...] = ()
+    """The judge's mean, the mean of the labels, and their number, for groups of like scores of the judge."""
 
     def to_dict(self) -> dict[str, Any]:
         """The object that `assay calibrate --json` prints for it."""

@@ -1,4 +1,4 @@
-"""Scorers that see all samples of a run at once: they speak when every sample has its answer."""
+"""Scorers that need all samples of a run; they run after every sample has its answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.types import Rows, Trace
 
 
 def score_whole(store: Store, run_no: int, scorers: Sequence[LoadedScorer]) -> None:
-    """Let those scorers say, anew, what they think of every answered sample; each trial is a run of its own."""
+    """Run those scorers over every answered sample, separately for each trial."""
     slots = [slot for slot, scorer in enumerate(scorers, start=1) if isinstance(scorer.kind, WholeRunScorerKind)]
     if not slots:
         return

@@ -11,7 +11,7 @@ from assay.models.price import Prices
 from assay.types import Reply, Request
 
 LEARNED_AFTER = 20
-"""After so many replies their lengths say more about the next one than the usual limit does."""
+"""The number of replies after which their lengths predict the next one better than the usual limit."""
 MARGIN = 4
 """A reply may be so many times as long as the longest one so far."""
 
@@ -21,7 +21,7 @@ class BudgetReached(Exception):
 
 
 class SpendingLimit:
-    """What a run may spend: paid so far, and promised to calls in flight.
+    """The budget of a run: spent so far, and reserved for calls in flight.
 
     A call that may cost more than what is left waits for those in flight, which mostly cost less than they might.
     """
@@ -38,7 +38,7 @@ class SpendingLimit:
         self._spent += paid_usd
 
     async def promise(self, most_usd: Decimal) -> None:
-        """Set money aside for a call; raises BudgetReached when it is not there and will not come back."""
+        """Reserve money for a call; raise BudgetReached if it is not available and will not be returned."""
         async with self._settled:
             while self._spent + self._promised + most_usd > self._limit:
                 # nothing in flight means that no promised money can come back: waiting would never end
@@ -84,5 +84,5 @@ class Budgeted:
 
     @property
     def _reply_tokens(self) -> int | None:
-        """What a reply without a limit of its own is expected to have at most; None while little is known."""
+        """Return the expected maximum length of a reply without its own limit; None while too little is known."""
         return max(1, MARGIN * self._longest) if self._n_seen >= LEARNED_AFTER else None

@@ -33,7 +33,7 @@ class Cell:
 
 
 class Call(NamedTuple):
-    """A call that a cell made: its key, whether it was paid for before, whether the answer was cut at its limit."""
+    """A call made by a cell: its key, whether it was paid for before, whether the answer was cut off."""
 
     key: bytes
     cached: bool
@@ -55,7 +55,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What the engine needs to know: the task's parts, the models and their defaults by key, and how wide to go."""
+    """The inputs of the engine: the task's parts, the models with their defaults by key, and the concurrency."""
 
     solver: LoadedSolver | None
     scorers: Sequence[LoadedScorer]
@@ -67,23 +67,23 @@ class Work:
 
 
 _WITHIN_BITS = 16
-"""Twins within one sample are fewer than 65,536; the bits above them tell samples apart."""
+"""Fewer than 65,536 identical calls occur within one sample; the bits above distinguish samples."""
 _TRIAL_BITS = 16
-"""Trials are fewer than 65,536; the bits above them tell apart how often a judge was asked before."""
+"""There are fewer than 65,536 trials; the bits above count how often a judge was asked before."""
 
 
 class CountedOnly(Exception):
-    """Ends a solver after its first question when counting it is all that is wanted."""
+    """Ends a solver after its first question when calls are only counted."""
 
 
 class Occurrences:
-    """Numbers identical questions in the order of the samples, so that each random answer has a key of its own."""
+    """Numbers identical questions in sample order, so that each random answer has its own key."""
 
     def __init__(self) -> None:
         self._seen: dict[int, int] = {}
 
     def number(self, request: Request) -> int:
-        """How many identical questions came before; always 0 when the answer is not random."""
+        """Return the number of earlier identical questions; always 0 if the answer is not random."""
         if request.sampling.temperature == 0:
             return 0
         digest = hash(canonical(request))
@@ -93,7 +93,7 @@ class Occurrences:
 
 
 class CellAsk:
-    """How one cell reaches the models: adds their defaults, its trial and occurrence, and notes the calls."""
+    """One cell's access to the models: adds their defaults, its trial and occurrence, and records the calls."""
 
     def __init__(self, work: Work, occurrences: Occurrences, cell: Cell) -> None:
         self._work = work
@@ -130,7 +130,7 @@ class CellAsk:
 
 
 def completed(asked: Sampling, default: Sampling | None) -> Sampling:
-    """What the task asks for, and the model's own defaults where it is silent.
+    """Complete a request with the model's defaults where the task sets nothing.
 
     >>> completed(Sampling(temperature=0.0), Sampling(temperature=1.0, max_tokens=9)).max_tokens
     9

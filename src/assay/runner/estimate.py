@@ -1,4 +1,4 @@
-"""What a run would do and cost, before anything is spent."""
+"""Estimate the calls and cost of a run before anything is spent."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from assay.store.store import Store
 from assay.types import CallPurpose, Failure, Reply, Request, Rows, Solution, Trace, Usage
 
 SECONDS_A_CALL = 2.0
-"""What a call is taken to last where no limit says how fast calls may go."""
+"""The assumed duration of a call if no limit determines the rate."""
 FLIPS = 0.1
 """The share of samples that is taken to change between two runs, where nothing is known of the second."""
 REPLY_TOKENS = {"answer": 250, "judge": 120}
-"""What a reply is taken to hold where neither max_tokens nor earlier replies tell."""
+"""The assumed length of a reply if neither max_tokens nor earlier replies determine it."""
 
 
 class _Tally:
@@ -75,7 +75,7 @@ class _Counting:
 
 
 def estimate_run(plan: Plan, store: Store) -> Estimate:
-    """Walk through every cell without asking anything; answers that are not there yet stand in as empty."""
+    """Walk through every cell without calling a model; missing answers are replaced by short stand-ins."""
     before = None if plan.options.fresh else runs.latest_of(store, plan.identity)
     done = [] if before is None else _settled(store, before.rows_of, plan.layout)
     # a run that starts anew sees no earlier reply
@@ -110,7 +110,7 @@ def _settled(store: Store, run_no: int, layout: RowLayout) -> list[int]:
 
 
 def precision_of(n_samples: int) -> ExpectedPrecision | None:
-    """What the numbers of so many samples can show; None for no samples.
+    """Return the precision of metrics over this number of samples; None for no samples.
 
     >>> precision = precision_of(400)
     >>> round(precision.half_width, 3), round(precision.difference, 3)
@@ -173,7 +173,7 @@ async def _ask_once(work: Work, occurrences: Occurrences, cell: Cell) -> None:
 
 
 async def _solved(solver: LoadedSolver, rows: Rows, ask: CellAsk, cell: Cell) -> Solution | Failure:
-    """What the solver makes of the cell; code is not run to plan: one question as long as the sample stands for it."""
+    """Run the solver on the cell; user code is not run, and one question of the sample's length replaces it."""
     if not solver.kind.runs_code:
         solution: Solution | Failure = await solver.kind.solve(solver.settings, rows, ask)
         return solution
@@ -182,7 +182,7 @@ async def _solved(solver: LoadedSolver, rows: Rows, ask: CellAsk, cell: Cell) ->
 
 
 def _stand_in(cell: Cell) -> Solution:
-    """A short answer where there is none yet; no two are alike, or one verdict would seem to do for all."""
+    """Return a unique short answer for a missing one: identical ones would need only one verdict."""
     answer = f"{cell.position}"
     items = tuple({"type": "message", "role": role, "content": answer} for role in ("user", "assistant"))
     return Solution(answer=answer, trace=Trace(items))
@@ -235,7 +235,7 @@ def _cost(
 
 
 def stale_reasons(plan: Plan, store: Store) -> list[str]:
-    """What has changed since the newest run of the same task, in words."""
+    """Describe what has changed since the newest run of the same task."""
     latest = runs.latest_named(store, plan.loaded.task.key, model=plan.model_name)
     if latest is None or runs.latest_of(store, plan.identity) is not None:
         return []

@@ -1,4 +1,4 @@
-"""Where calls are made and rows are scored: in this process, or in the actors of a Ray cluster."""
+"""Executors: where calls are made and rows are scored, in this process or in the actors of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def actors_of(plan: Plan, unbound: LoadedTask, scorers: Sequence[LoadedScorer]) 
 
 
 def leased(plan: Plan, pool: Pool | None) -> Mapping[str | None, Connection]:
-    """The connections of a plan as its executor makes them; models that are objects of this process stay here."""
+    """Provide the connections of a plan through its executor; models that are objects of this process stay here."""
     if pool is None:
         return plan.connections
     from assay.runner.ray_pool import LeasedClient

@@ -20,7 +20,7 @@ from assay.store.store import Store
 from assay.types import MAX_FANOUT, Failure, Fanned, Rows, Trace
 
 FANNED = RowLayout(fan_out=MAX_FANOUT)
-"""Trials are counted before answers are split, so the cells of a run are its positions here."""
+"""Trials are counted before answers are split, so positions are cells here."""
 
 
 def done_cells(store: Store, run_no: int, layout: RowLayout) -> array[int]:
@@ -32,7 +32,7 @@ def done_cells(store: Store, run_no: int, layout: RowLayout) -> array[int]:
 
 
 def row_id(sample_id: str, n: int) -> str:
-    """The id of a row: that of its sample, and its number.
+    """Return the id of a row: that of its sample, and its number.
 
     >>> row_id("q7", 2)
     'q7/2'
@@ -72,7 +72,7 @@ def fanned_batch(solved: Solved, fanned: Sequence[Sequence[Fanned] | Failure]) -
 
 
 def fanned_cell(answered: Answered, rows: Sequence[Fanned]) -> list[Answered]:
-    """An answered cell as the rows that became of it; the first one stands for the cell where cells are counted."""
+    """Return an answered cell as its rows; the first one represents the cell where cells are counted."""
     cells: list[Answered] = []
     for n, row in enumerate(rows):
         cell = replace(

@@ -1,4 +1,4 @@
-"""The models of a run: found by name before anything is spent, then wrapped in every policy."""
+"""The models of a run: resolved by name before anything is spent, then wrapped in every policy."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ class Models:
 
     @property
     def width(self) -> int:
-        """How many calls may be in flight at the most, over all models."""
+        """Return the maximum number of calls in flight, over all models."""
         return sum(policies.limited.full for policies in self._distinct())
 
     def waiting(self, now: float) -> str:
-        """What the run is waiting for, in words; empty when it is not."""
+        """Describe what the run is waiting for; empty if nothing."""
         for policies in self._distinct():
             pending = policies.retrying.waiting
             if pending and policies.limited.in_flight == 0:

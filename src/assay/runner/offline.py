@@ -32,7 +32,7 @@ def batches_of(plan: Plan) -> Iterator[Batch]:
 def run_recorded(
     plan: Plan, store: Store, record: RunRecord, listener: Listener, score: ScoreRows | None = None
 ) -> None:
-    """Score and commit the rows that are not done yet; `score` runs the scorers, in this process unless given."""
+    """Score and commit the remaining rows; `score` runs the scorers, in this process by default."""
     writer = RunWriter(store, record.no)
     done, failed = record.cursor, 0
     for batch in _after(batches_of(plan), done):
@@ -54,7 +54,7 @@ def _solved(plan: Plan, batch: Batch, positions: range) -> Solved:
 
 
 def _after(batches: Iterator[Batch], done: int) -> Iterator[Batch]:
-    """What is left of a dataset of which the first rows are done."""
+    """Return the rest of a dataset whose first rows are done."""
     for batch in batches:
         size = len(batch.ids)
         if done >= size:

@@ -1,4 +1,4 @@
-"""A run that asks models: from the plan to committed rows, in an event loop of its own."""
+"""A run that calls models: from the plan to committed rows, on its own event loop."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HEARTBEAT_TICKS = 25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How a live run ended."""
+    """The outcome of a live run."""
 
     status: Status
     cached: int
@@ -97,17 +97,17 @@ async def answer_all(
 
 
 def repeat_salt(plan: Plan) -> str:
-    """What sets the calls of a repeated run apart from those of the first."""
+    """Return the salt that distinguishes the calls of a repeated run from those of the first."""
     return f"repeat {plan.options.repeat}" if plan.options.repeat else ""
 
 
 def defaults_of(sampling: Sampling) -> Sampling | None:
-    """A model's own way of choosing words; None when it has none."""
+    """Return a model's own sampling settings; None if it has none."""
     return None if sampling == Sampling() else sampling
 
 
 def cells_of(plan: Plan, done: Iterator[int]) -> Iterator[Cell]:
-    """Every sample, as often as there are trials, in order; those that are done are marked."""
+    """Yield every sample once per trial, in order; finished ones are marked."""
     trials = plan.layout.trials
     next_done = next(done, None)
     position = 0
@@ -130,7 +130,7 @@ async def _watch(
     record: RunRecord,
     plan: Plan,
 ) -> None:
-    """Tell the listener how things stand, and the store that we live."""
+    """Report progress to the listener, and heartbeats to the store."""
     resumed = engine.done
     # counting reads the whole dataset a second time: not where nobody looks
     total = None if listener is silent else await asyncio.to_thread(count_cells, plan)
@@ -155,6 +155,6 @@ async def _watch(
 
 
 def count_cells(plan: Plan) -> int:
-    """How many cells a plan has: every sample as often as there are trials."""
+    """Return the number of cells of a plan: samples times trials."""
     trials = plan.layout.trials
     return trials * sum(len(batch) for batch in batches_of(plan))

@@ -1,4 +1,4 @@
-"""Asking a model about every sample: many at once, each committed soon, nothing lost on the way."""
+"""Call a model about every sample: many at once, committed promptly, nothing lost."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Engine:
         self.out_of_budget = False
 
     async def run(self, cells: Iterator[Cell]) -> None:
-        """Finish every cell, or raise what stopped the run; what was answered is committed either way."""
+        """Finish every cell, or raise the error that stopped the run; answers are committed in both cases."""
         # the workers share one iterator: a sample is read only when somebody is free to answer it
         workers = [asyncio.create_task(self._worker(cells)) for _ in range(self._work.width)]
         committing = asyncio.create_task(self._groups.run())
@@ -83,7 +83,7 @@ class Engine:
         return [] if cell.done else [answered]
 
     async def _fanned(self, answered: Answered, solved: Rows | Failure, ask: CellAsk) -> list[Answered]:
-        """The rows that the postprocessor makes of an answer, each with verdicts of its own."""
+        """Return the rows that the postprocessor makes of an answer, each with its own verdicts."""
         solver = self._work.solver
         assert solver is not None
         assert solver.fan_out is not None
@@ -107,7 +107,7 @@ class Engine:
             answered.judged = dict(zip(self._judges, verdicts, strict=True))
 
     async def _solved(self, rows: Rows, ask: CellAsk) -> Rows | Failure:
-        """The row with its answer, asked for or recorded."""
+        """Return the row with its answer, newly requested or recorded."""
         solver = self._work.solver
         if solver is None:
             return rows

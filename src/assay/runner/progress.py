@@ -1,4 +1,4 @@
-"""How far a run is, for whoever wants to watch."""
+"""The progress of a run, for listeners."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from decimal import Decimal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a run is; `done` counts only what is committed, `resumed` what an earlier process had done."""
+    """The progress of a run; `done` counts only committed work, `resumed` that of earlier processes."""
 
     done: int
     failed: int
@@ -25,4 +25,4 @@ Listener = Callable[[Progress], None]
 
 
 def silent(progress: Progress) -> None:
-    """Report progress to nobody."""
+    """Ignore progress reports."""

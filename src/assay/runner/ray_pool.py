@@ -67,7 +67,7 @@ def import_ray() -> Any:
 
 
 def keep_quiet(ray: Any) -> None:
-    """Keep Ray's messages out of the output; what an actor's death means for the run is said by the pool."""
+    """Silence Ray's own messages; the pool reports what an actor's death means for the run."""
     # it announces its token authentication on every start
     logging.getLogger("ray").setLevel(logging.ERROR)
     # it prints messages of the cluster on stdout, where they would break `--json`, and has no setting for it
@@ -106,7 +106,7 @@ def _connect(ray: Any, actors: int) -> None:
 
 
 def _refuse_unreachable(address: str) -> None:
-    """Raise a RunError if nobody listens at the address of a cluster; Ray would try for minutes before it says so."""
+    """Raise a RunError if nothing listens at the address of a cluster; Ray itself would retry for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon or not port.isdecimal():
         # "auto" and "local" are not addresses
@@ -129,7 +129,7 @@ def _disconnect(ray: Any) -> None:
 
 @contextmanager
 def _own_signals() -> Iterator[None]:
-    """Keep our handlers: Ray puts one of its own over SIGTERM, which would end the process without draining."""
+    """Keep our signal handlers: Ray's handler for SIGTERM would end the process without draining."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -207,7 +207,7 @@ class Pool:
             task.add_done_callback(self._loops.discard)
 
     async def ask(self, model: int, request: Request) -> Reply:
-        """Lease a call to the least busy actor; to another one when that actor dies."""
+        """Lease a call to the least busy actor, and to another one if that actor dies."""
         for _ in range(LEASES):
             member = await self._least_busy()
             number = next(self._numbers)
@@ -269,7 +269,7 @@ class Pool:
                     future.set_result(outcome)
 
     def _lose(self, member: _Member) -> None:
-        """Give an actor up: its calls go to others, and a new one takes its place."""
+        """Give up on an actor: its calls go to others, and a new actor replaces it."""
         if member not in self._members or self._closed:
             return
         self._members.remove(member)
@@ -330,7 +330,7 @@ class Pool:
         raise RunError(f"{LEASES} Ray actors died while they scored: what was answered is kept")
 
     def _discard_dead(self) -> None:
-        """Without an event loop nobody notices a dead actor but the one who waits for it."""
+        """Remove dead actors; without an event loop only whoever waits for one notices its death."""
         if self._loops:
             return
         alive = []
@@ -355,7 +355,7 @@ class Pool:
         await asyncio.gather(*loops, return_exceptions=True)
 
     def close(self) -> None:
-        """Let the actors give back what they hold, and end them."""
+        """Let the actors return what they hold, and end them."""
         self._closed = True
         with suppress(self._ray.exceptions.RayError):
             closing = [member.actor.close.remote() for member in self._members]

@@ -1,4 +1,4 @@
-"""What runs inside a Ray actor: it asks models and scores rows for the driver, and decides nothing.
+"""The code inside a Ray actor: it calls models and scores rows for the driver, and decides nothing.
 
 Prices, limits, retries, the reply cache and the store stay with the driver. This module does not import Ray.
 """
@@ -32,7 +32,7 @@ LINGER_S = 0.002
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """All that an actor needs of a run; `references` name the models that it connects to itself."""
+    """An actor's description of a run; `references` name the models that it connects to itself."""
 
     loaded: LoadedTask
     references: Sequence[Any]
@@ -84,7 +84,7 @@ class Worker:
         return "", os.getpid()
 
     async def deliver(self, calls: Sequence[tuple[int, int, Request]]) -> None:
-        """Take calls over: each with a number, the place of its model, and the request."""
+        """Accept calls, each with a number, the index of its model, and the request."""
         for number, model, request in calls:
             self._tasks[number] = asyncio.create_task(self._ask(number, model, request))
 
@@ -102,14 +102,14 @@ class Worker:
         self._ready.set()
 
     async def withdraw(self, numbers: Sequence[int]) -> None:
-        """Give calls up that nobody waits for any more."""
+        """Cancel calls that nobody waits for any more."""
         for number in numbers:
             task = self._tasks.pop(number, None)
             if task is not None:
                 task.cancel()
 
     async def poll(self) -> list[tuple[int, Outcome]]:
-        """Wait for outcomes and hand over all there are."""
+        """Wait for outcomes and return all that are ready."""
         await self._ready.wait()
         await asyncio.sleep(LINGER_S)
         self._ready.clear()

@@ -1,4 +1,4 @@
-"""What was paid for, from the moment of the reply: first on its way to the store, then in it."""
+"""Paid replies from the moment of arrival: first waiting to be written, then in the store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.types import PaidCall, Reply
 
 
 class KeyFilter:
-    """Says at once that a key was never seen; a yes may be wrong, and is then found out in the store.
+    """A filter that rules out keys never seen; a positive may be wrong, which the store then shows.
 
     A look into the store takes a hundred times as long. The table is of fixed size (a Bloom filter), so that memory
     stays flat however many replies there are: a million keys give one wrong yes in about four thousand.
@@ -76,7 +76,7 @@ class ReplyCache:
         return self._reader.has_answered(model)
 
     def hand_over(self) -> list[PaidCall]:
-        """What waits to be committed; it stays readable until `committed`."""
+        """Return the replies waiting to be committed; they stay readable until `committed`."""
         self._committing = self._pending
         self._pending = {}
         return list(self._committing.values())
@@ -86,12 +86,12 @@ class ReplyCache:
 
     @property
     def runs_used(self) -> frozenset[int]:
-        """The numbers of the runs whose replies were used, this one among them if it was resumed."""
+        """Return the numbers of the runs whose replies were used, including this one if it was resumed."""
         return frozenset(self._reader.runs_used)
 
     @property
     def waiting(self) -> int:
-        """How many replies are not committed yet."""
+        """Return the number of replies not committed yet."""
         return len(self._pending)
 
     def close(self) -> None:

@@ -48,7 +48,7 @@ def rescore(
     tags: Sequence[str] = (),
     **load_options: Any,
 ) -> Rescored:
-    """Score the stored answers of a run with the scorers of a task file; the answers are copied, never asked for.
+    """Score the stored answers of a run with the scorers of a task file; the answers are copied, never requested again.
 
     The new run has the `name` and `tags` it is given, not those of the run that was answered.
     """
@@ -126,7 +126,7 @@ def _score_all(loaded: LoadedTask, store: Store, record: RunRecord) -> None:
 
 
 def _refuse_changed_judges(loaded: LoadedTask, record: RunRecord, before: RunSpec) -> None:
-    """A judge that is not as it was would have to be asked, which is not done here."""
+    """Refuse a changed judge, which would have to be asked."""
     changes = scorer_changes(before, stored_scorers(loaded))
     changed = {change.key for change in changes if change.changed != _ONLY_VERSION}
     for scorer in loaded.scorers:
@@ -155,7 +155,7 @@ def _carry_judges_over(loaded: LoadedTask, store: Store, record: RunRecord, resc
 
 
 _ONLY_VERSION = ("version",)
-"""The change of a scorer that is set as it was, but whose kind gives other scores by now."""
+"""The description of a scorer whose settings are unchanged but whose kind has a newer version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def scorer_changes(before: RunSpec, now: Sequence[StoredScorer]) -> list[ScorerC
 
 
 def _stale(before: RunSpec, loaded: LoadedTask) -> list[str]:
-    """Which scorers are new or changed, and by what, and which are gone."""
+    """Return the scorers that are new or changed, with the changes, and those that were removed."""
     now = stored_scorers(loaded)
     changes = scorer_changes(before, now)
     judges = {scorer.key for scorer in loaded.scorers if scorer.kind.asks_model}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.registry import WholeRunScorerKind
@@ -75,11 +75,23 @@ def without(rows: Rows, failures: Mapping[int, Failure]) -> Rows:
 def _columns(outcomes: Sequence[Outcome]) -> ScoreColumns:
     """Single outcomes as columns; a value that a score lacks is None."""
     scores = [outcome if isinstance(outcome, Score) else None for outcome in outcomes]
-    values = {name: None for score in scores if score for name in score.values}
-    metadata = {name: None for score in scores if score for name in score.metadata}
+    values = _names(score.values for score in scores if score)
+    metadata = _names(score.metadata for score in scores if score)
     return ScoreColumns(
         values={name: [score and score.values.get(name) for score in scores] for name in values},
         metadata={name: [score and score.metadata.get(name) for score in scores] for name in metadata},
         failures={place: outcome for place, outcome in enumerate(outcomes) if isinstance(outcome, Failure)},
         unsettled=frozenset(place for place, score in enumerate(scores) if score and score.unsettled),
     )
+
+
+def _names(entries: Iterable[Mapping[str, object]]) -> list[str]:
+    """The names of all entries, in an order that agrees with each of them, whichever rows happen to be in a batch."""
+    shapes = sorted({tuple(entry) for entry in entries}, key=lambda shape: (-len(shape), shape))
+    names = list(shapes[0]) if shapes else []
+    for shape in shapes[1:]:
+        for place, name in enumerate(shape):
+            if name not in names:
+                following = next((later for later in shape[place + 1 :] if later in names), None)
+                names.insert(len(names) if following is None else names.index(following), name)
+    return names

@@ -1,4 +1,4 @@
-"""One run from start to end: find what is done, do the rest, compute the numbers, keep them."""
+"""A run from start to end: find finished work, do the rest, compute and store the metrics."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def run_task(plan: Plan, store: Store, *, listener: Listener = silent) -> RunReport:
-    """Run a prepared task to its end and give its metrics; an unfinished run goes on where it stopped."""
+    """Run a prepared task to its end and return its metrics; an unfinished run is resumed."""
     try:
         if plan.is_live:
             return run_to_end(arun_task(plan, store, listener=listener))
@@ -105,12 +105,12 @@ def _marked_when_stopped(store: Store, record: RunRecord) -> Iterator[None]:
 
 
 def how_to_go_on(options: Options) -> str:
-    """How a run that was stopped is taken up again."""
+    """Describe how to resume a stopped run."""
     return f"the same command{' without --fresh' if options.fresh else ''} goes on from there"
 
 
 def _begin(plan: Plan, store: Store) -> RunRecord | RunReport:
-    """The run to work on, owned by this process; or its numbers when an earlier one has done all of it."""
+    """Return the run to work on, owned by this process; or its report if an earlier run is complete."""
     if len(plan.loaded.scorers) >= MAX_SLOTS:
         raise SpecError(f"a task may have at most {MAX_SLOTS - 1} scorers")
     before = None if plan.options.fresh else runs.latest_of(store, plan.identity)

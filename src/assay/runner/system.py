@@ -25,7 +25,7 @@ NO_INTERVAL = "no interval for evidence of a system task"
 
 
 def gather(loaded: LoadedTask, store: Store, record: RunRecord, options: CodeOptions) -> RunReport:
-    """Run the code of a system task and keep what it says; a RunError when it fails."""
+    """Run the code of a system task and store its result; raise a RunError if it fails."""
     code = loaded.evidence
     assert code is not None
     values = _values(_run_evidence_code(code, options))
@@ -75,7 +75,7 @@ def _values(evidence: Any) -> dict[str, MetricValue]:
 
 
 def _value(name: str, entry: Any) -> MetricValue:
-    """A number with its reason; what is none is undefined."""
+    """Return a number with its reason; anything else is undefined."""
     fields: Mapping[str, Any] = entry if isinstance(entry, dict) else {"value": entry}
     value, reason = fields.get("value"), fields.get("reason")
     if isinstance(value, int | float) and math.isfinite(value):

@@ -1,4 +1,4 @@
-"""The one writer of a run: samples, scores, votes, failures and replies, group by group, one transaction each."""
+"""The only writer of a run: samples, scores, votes, failures and replies in groups, one transaction each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assay.store.votes import VOTES, Votes, is_votes, write_votes
 from assay.types import Failure, PaidCall, Reply, Rows, ScoreColumns
 
 UNSTORABLE = (RejectedValue, TypeError, RecursionError)
-"""What a value that cannot be stored raises, in the encoder or in the database."""
+"""The errors raised by a value that cannot be stored, in the encoder or the database."""
 GROUP_ROWS = 500
 GROUP_S = 0.05
 
@@ -36,7 +36,7 @@ class RunWriter:
         self._encoders: dict[int, tuple[RowEncoder, RowEncoder]] = {}
 
     def write(self, solved: Solved, scored: Scored, *, cursor: int, paid: Sequence[PaidCall] = ()) -> int:
-        """Commit a batch with its scores and the replies it cost; gives the number of failures in it."""
+        """Commit a batch with its scores and paid replies; return its number of failures."""
 
         def commit(connection: Connection) -> None:
             if paid:
@@ -52,11 +52,11 @@ class RunWriter:
         return _count_failures(solved, scored)
 
     def _holds(self, connection: Connection, positions: Sequence[int]) -> bool:
-        """Whether a batch was committed; writing replies again does no harm."""
+        """Return whether a batch was committed; writing replies again is harmless."""
         return len(positions) > 0 and evidence.has_sample(connection, self._run_no, positions[0])
 
     def _write_one_by_one(self, solved: Solved, scored: Scored, *, cursor: int, paid: Sequence[PaidCall]) -> int:
-        """Commit a batch that the store rejected as a whole: only what it rejects of it becomes a failure."""
+        """Commit a batch that the store rejected as a whole, row by row, so that only rejected values fail."""
         for call in paid:
             self._write_reply(call)
         failed = 0
@@ -81,7 +81,7 @@ class RunWriter:
             print(f"a reply of {call.model} is kept without its text: {error}", file=sys.stderr)
 
     def _rejection(self, solved: Solved, scored: Scored) -> str | None:
-        """Why the store rejects these rows; None when it takes them. Nothing is written either way."""
+        """Return why the store rejects these rows, None if it accepts them. Nothing is written in either case."""
         try:
             # a connection that is closed without a commit writes nothing
             with self._store.connect() as connection:
@@ -144,7 +144,7 @@ def _scores_of(solved: Solved, scored: Scored, place: int) -> Scored:
 
 
 def _storable(row: Solved, scores: Scored, rejection: Callable[[Solved, Scored], str | None]) -> tuple[Solved, Scored]:
-    """One row with failures in place of the answer or the scores that the store rejects."""
+    """Replace the parts of a row that the store rejects by failures."""
     reason = rejection(row, {})
     if reason is not None:
         bare = replace(row.rows, answers=None, traces=None)
@@ -160,7 +160,7 @@ def _storable(row: Solved, scores: Scored, rejection: Callable[[Solved, Scored],
 
 
 def _without_votes(columns: ScoreColumns, positions: Sequence[int]) -> tuple[ScoreColumns, list[tuple[int, Votes]]]:
-    """The columns without the votes that have rows of their own, and those votes by position."""
+    """Separate the votes that have their own rows from the columns, by position."""
     if VOTES not in columns.metadata:
         return columns, []
     column = columns.metadata[VOTES]
@@ -227,7 +227,7 @@ class GroupCommit:
             self._alarm.set_result(None)
 
     async def push(self) -> None:
-        """Ask for a commit, and pause while one is under way: who is ahead of the disk waits for it."""
+        """Request a commit, and pause while one is running, so that producers wait for the disk."""
         self.wake()
         await self._room.wait()
 

@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 
 from assay.errors import MissingExtra, RejectedValue, SpecError, StoreError, StoreUnreachable
 from assay.store import schema
-from assay.store.stored_text import MARK, escaped
+from assay.store.stored_text import storable_row
 
 SCHEMES = ("postgresql", "postgres")
 DEFAULT_PROJECT = "assay"
@@ -160,7 +160,7 @@ def copy_rows(cursor: Any, table: str, rows: Iterable[Sequence[Any]]) -> None:
     with cursor.copy(f"COPY {table} FROM STDIN") as copy:
         write = copy.write_row
         for row in rows:
-            write(_storable(row))
+            write(storable_row(row))
 
 
 def replace_rows(cursor: Any, table: str, rows: Iterable[Sequence[Any]]) -> None:
@@ -173,15 +173,7 @@ def replace_rows(cursor: Any, table: str, rows: Iterable[Sequence[Any]]) -> None
         f"INSERT INTO {table} VALUES ({marks}) "  # noqa: S608 - names of ours
         f"ON CONFLICT ({', '.join(keys)}) DO UPDATE SET {changes}"
     )
-    cursor.executemany(statement, [_storable(row) for row in rows])
-
-
-def _storable(row: Sequence[Any]) -> Sequence[Any]:
-    """Return a row whose texts PostgreSQL can store; usually the row itself."""
-    for value in row:
-        if type(value) is str and ("\x00" in value or MARK in value):
-            return [escaped(entry) if type(entry) is str else entry for entry in row]
-    return row
+    cursor.executemany(statement, [storable_row(row) for row in rows])
 
 
 def show_attached(connection: Any, files: Sequence[Path]) -> None:

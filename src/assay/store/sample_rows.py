@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Select, Table, and_, func, select
 from assay.store.row_address import MAX_POSITIONS, ONE_ROW, STEP, RowLayout, bounds, pack, unpack
 from assay.store.schema import failures, samples, scores, unsettled, votes
 from assay.store.store import Store, insert_many
-from assay.store.stored_text import readable_rows
+from assay.store.stored_text import readable_rows, storable_row
 from assay.store.votes import VOTES, has_votes, read_votes
 from assay.types import Failure
 
@@ -481,7 +481,10 @@ def raw_rows(connection: Connection, query: str, parameters: Sequence[Any]) -> l
     is_sqlite = connection.dialect.paramstyle == "qmark"
     cursor = connection.connection.cursor()
     try:
-        cursor.execute(query if is_sqlite else query.replace("?", "%s"), tuple(parameters))
+        if is_sqlite:
+            cursor.execute(query, tuple(parameters))
+        else:
+            cursor.execute(query.replace("?", "%s"), storable_row(parameters))
         rows = cursor.fetchall()
         return list(rows) if is_sqlite else readable_rows(rows)
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Dialect, Text
@@ -31,6 +31,14 @@ def unescaped(text: str) -> str:
     if MARK not in text:
         return text
     return _ESCAPED.sub(lambda match: _NUL if match[1] == "0" else MARK, text)
+
+
+def storable_row(row: Sequence[Any]) -> Sequence[Any]:
+    """A row whose texts PostgreSQL can hold; nearly always the row itself."""
+    for value in row:
+        if type(value) is str and (_NUL in value or MARK in value):
+            return [escaped(entry) if type(entry) is str else entry for entry in row]
+    return row
 
 
 def readable_rows(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

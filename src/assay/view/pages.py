@@ -7,12 +7,13 @@ from typing import Any
 
 from assay.api import labels, viewing
 from assay.api.viewing import RunCard, RunRecord, RunReport
-from assay.report.charts import interval_bar
+from assay.report.charts import cost_over_time, interval_bar
 from assay.report.evaluation import headline
-from assay.report.html.figures import distribution_charts, panel_charts
+from assay.report.html.figures import correction_charts, distribution_charts, panel_charts
 from assay.report.html.run_section import bar_of, run_section, unfinished_section, value_axis
 from assay.report.values import interval
 from assay.results.calibration import Calibration
+from assay.results.costs import known_cost
 from assay.text import counted, duration, number
 from assay.view.address import Asked, terminal_words
 from assay.view.background import Pending
@@ -98,6 +99,7 @@ def run_page(site: Site, asked: Asked) -> Page:
     index = site.index(record)
     corrected, correcting = _corrected(site, record)
     charts = [] if index is None else distribution_charts(viewing.distributions_of(index, record.spec))
+    charts += correction_charts(corrected.values())
     section = run_section(record, report, charts=charts, corrected=corrected)
     return site.page(
         "run.html",
@@ -189,6 +191,36 @@ def panel_page(site: Site, asked: Asked) -> Page:
         for summary in summaries
     ]
     return site.page("panel.html", pending=False, panels=panels, **context)
+
+
+def costs_page(site: Site, asked: Asked) -> Page:
+    """What the runs cost: day by day, by model, and the dearest of them."""
+    newest = viewing.run_cards(site.store, before=None, text="", limit=1)
+    state = [(card.record.id, card.record.finished_at) for card in newest]
+    context: dict[str, Any] = {"title": "Costs", "current": "costs", "commands": ["assay runs --costs"]}
+    try:
+        costs = site.work.result(("costs", *state), viewing.costs_stored, site.reopen, patience_s=1.0)
+    except Pending:
+        return site.page("costs.html", pending=True, after_s=1, **context)
+    days: dict[str, float] = {}
+    runs = []
+    for run in costs.runs:
+        cost, n_unpriced = known_cost(run.spending)
+        days[run.started_at[:10]] = days.get(run.started_at[:10], 0.0) + float(cost)
+        runs.append((cost, n_unpriced, run))
+    total, unpriced = known_cost(costs.spending)
+    dearest = sorted(runs, key=lambda entry: -entry[0])[:RUNS_SHOWN]
+    return site.page(
+        "costs.html",
+        pending=False,
+        total=f"${total:,.4f}",
+        unpriced=unpriced,
+        n_runs=len(costs.runs),
+        chart=cost_over_time(sorted(days.items()), title="Cost per day and in total") if days else None,
+        models=sorted(costs.spending, key=lambda spent: -(spent.cost_usd or 0)),
+        runs=[(f"${cost:,.4f}", missing, run) for cost, missing, run in dearest],
+        **context,
+    )
 
 
 def run_title(record: RunRecord, report: RunReport | None = None) -> str:

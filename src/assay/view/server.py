@@ -74,6 +74,7 @@ def application(options: ViewOptions) -> web.Application:
     add("/runs/{run}/samples", sample_pages.samples_page)
     add("/runs/{run}/samples/{position}", sample_pages.sample_page)
     add("/runs/{run}/samples/{position}/sample.json", sample_pages.sample_download)
+    add("/costs", pages.costs_page)
     add("/compare", compare_pages.compare_page)
     add("/grid", compare_pages.grid_page)
     add("/labels", label_pages.labels_page)

@@ -117,7 +117,7 @@ def interval_bars(
 
 
 def ranks(bars: Sequence[Bar], *, name: str = "ranks", title: str) -> Chart:
-    """A forest plot with the greatest value first; each line says its rank."""
+    """Draw a forest plot sorted from the greatest value, with ranks."""
     ordered = sorted((bar for bar in bars if bar.value is not None), key=lambda bar: -(bar.value or 0.0))
     numbered = [
         Bar(label=f"{rank}. {bar.label}", value=bar.value, low=bar.low, high=bar.high, n=bar.n)

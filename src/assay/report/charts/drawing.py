@@ -1,4 +1,4 @@
-"""What all charts are made of: SVG elements, colours, scales, and the chart with its table."""
+"""The building blocks of charts: SVG elements, colours, scales, and the chart with its data table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXT, SOFT, LINE, ACCENT, GOOD, BAD = "#1c1d1f", "#5d6066", "#d4d4cf", "#2f5fd0"
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 LABEL_CHARACTERS = 34
 CHARACTER_WIDTH = 6.6
-"""Of the 12-pixel font, a little more than the average."""
+"""The width of a character in the 12-pixel font, slightly above the average."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """One value with its interval, to be drawn in a line of its own; `is_part` for a group of the line above."""
+    """One value with its interval, drawn in its own line; `is_part` marks a group of the line above."""
 
     label: str
     value: float | None
@@ -42,7 +42,7 @@ class Bar:
 
 
 def element(tag: str, content: str = "", **attributes: object) -> str:
-    """One SVG element; underscores in the names of attributes stand for hyphens, `class_` for `class`.
+    """Build an SVG element; underscores in attribute names become hyphens, `class_` becomes `class`.
 
     >>> element("line", x1=0, x2=2.5, stroke_width=1)
     '<line x1="0" x2="2.5" stroke-width="1"/>'
@@ -114,7 +114,7 @@ class Axis:
 
 
 def axis_over(values: Iterable[float], start: float, end: float) -> Axis:
-    """A scale that holds all values: 0 to 1 where they lie in it, else a little more than their range."""
+    """Return a scale for all values: 0 to 1 if they lie within, else slightly more than their range."""
     finite = [value for value in values if math.isfinite(value)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
     if low >= 0 and high <= 1:
@@ -124,7 +124,7 @@ def axis_over(values: Iterable[float], start: float, end: float) -> Axis:
 
 
 def tick_labels(axis: Axis, y: float) -> list[str]:
-    """The numbers below a horizontal axis."""
+    """Draw the numbers below a horizontal axis."""
     return [
         text(f"{tick:g}", axis(tick), y, text_anchor="middle", fill=SOFT, class_="soft", font_size=11)
         for tick in axis.ticks()
@@ -132,7 +132,7 @@ def tick_labels(axis: Axis, y: float) -> list[str]:
 
 
 def fitted(label: str, most: int = LABEL_CHARACTERS) -> str:
-    """A label no longer than there is space for it."""
+    """Shorten a label to the available width."""
     return clean(label, width=most)
 
 
@@ -142,7 +142,7 @@ def label_width(labels: Sequence[str], most: int = LABEL_CHARACTERS) -> float:
 
 
 def bounds_text(low: float | None, high: float | None) -> str:
-    """Both ends of an interval; empty where there is none."""
+    """Format both ends of an interval; empty without one."""
     if low is None and high is None:
         return ""
     return f"{'?' if low is None else number(low)} to {'?' if high is None else number(high)}"

@@ -33,7 +33,7 @@ def heat_map(
     title: str,
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> Chart:
-    """Values in a grid: the stronger the colour, the greater the value, which stands in its cell too."""
+    """Draw a grid of values, each printed in its cell; stronger colours mean greater values."""
     low, high = bounds
     span = (high - low) or 1.0
 
@@ -53,7 +53,7 @@ def _cell(value: float | None) -> str:
 def confusion_matrix(
     names: Sequence[str], counts: Sequence[Sequence[int]], *, name: str = "confusion", title: str
 ) -> Chart:
-    """How often each class (rows) was taken for each class (columns); the diagonal is right."""
+    """Draw how often each class (row) was predicted as each class (column); the diagonal is right."""
     totals = [sum(row) or 1 for row in counts]
 
     def shade(value: float | None, row: int, column: int) -> tuple[str, str, float]:
@@ -70,7 +70,7 @@ def confusion_matrix(
 def agreement_matrix(
     raters: Sequence[str], pairs: Mapping[tuple[str, str], float | None], *, name: str = "agreement", title: str
 ) -> Chart:
-    """How far every two raters agree; half of the pairs is enough."""
+    """Draw the agreement of every pair of raters; half of the pairs suffices."""
     both = {**{(b, a): value for (a, b), value in pairs.items()}, **pairs}
     rows = [(rater, [None if rater == other else both.get((rater, other)) for other in raters]) for rater in raters]
     return heat_map(raters, rows, name=name, title=title)

@@ -12,7 +12,7 @@ LEFT, TOP, BOTTOM = 52, 12, 30
 
 
 def histogram(edges: Sequence[float], counts: Sequence[int], *, name: str = "histogram", title: str) -> Chart:
-    """How many samples have a value between every two edges; `edges` has one entry more than `counts`."""
+    """Draw the number of samples between every two edges; `edges` has one entry more than `counts`."""
     across = Axis(edges[0], edges[-1] if edges[-1] > edges[0] else edges[0] + 1, LEFT, WIDTH - 8)
     up = Axis(0, max(max(counts, default=0), 1), HEIGHT - BOTTOM, TOP)
     parts = _count_lines(up)
@@ -57,7 +57,7 @@ def _count_lines(up: Axis) -> list[str]:
 def calibration_plot(
     points: Sequence[tuple[float, float, int]], *, name: str = "calibration", title: str, across: str, up: str
 ) -> Chart:
-    """What came true (up) beside what was stated (across), per group; on the diagonal both are the same."""
+    """Draw observed against stated shares per group; on the diagonal both are equal."""
     size = 240
     horizontal, vertical = Axis(0, 1, LEFT, LEFT + size), Axis(0, 1, TOP + size, TOP)
     most = max((n for _, _, n in points), default=1)
@@ -97,7 +97,7 @@ def calibration_plot(
 
 
 def cost_over_time(days: Sequence[tuple[str, float]], *, name: str = "cost", title: str) -> Chart:
-    """What was paid per day in US dollars, and how it adds up."""
+    """Draw the cost per day in US dollars, and its cumulative sum."""
     total, sums = 0.0, []
     for _, cost in days:
         total += cost

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from assay.analysis.distributions import Distribution, PanelSummary
-from assay.report.charts import Chart, agreement_matrix, heat_map, histogram
+from assay.report.charts import Chart, agreement_matrix, calibration_plot, heat_map, histogram
+from assay.results.calibration import Calibration
 
 JUDGES_DRAWN = 25
 CRITERIA_DRAWN = 30
@@ -22,6 +23,19 @@ def distribution_charts(distributions: Sequence[Distribution]) -> list[Chart]:
         )
         for distribution in distributions
     ]
+
+
+def correction_charts(corrected: Iterable[Calibration]) -> Iterator[Chart]:
+    """Human labels beside the judge's scores, for metrics between 0 and 1 that labels correct."""
+    for calibration in corrected:
+        if calibration.points and all(0 <= end <= 1 for point in calibration.points for end in point[:2]):
+            yield calibration_plot(
+                calibration.points,
+                name=f"labels-{calibration.address}",
+                title=f"Human labels against {calibration.address}",
+                across="score",
+                up="mean of the labels",
+            )
 
 
 def panel_charts(summaries: Sequence[PanelSummary]) -> Iterator[Chart]:

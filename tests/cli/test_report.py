@@ -86,3 +86,51 @@ def test_python_writes_the_same_report_and_notebooks_show_charts(project_with_ru
     result = assay.run("task.yaml")
     assert "0.833" in result._repr_html_()
     assert "<script" not in result._repr_html_()
+
+
+EVALUATION = """
+tasks:
+  - key: facts
+    display_name: Facts
+    config_spec: [{type: dataset, key: rows, display_name: Rows, default_value: first}]
+    definition:
+      dataset: {key: "<< config.rows >>"}
+      solver: {type: pass_through_solver, trace_column: said}
+      scorers:
+        - type: string_equals
+          ground_truth: "{{ sample.answer }}"
+          metrics: [{type: mean, field: is_correct, name: accuracy}]
+datasets:
+  - {key: first, display_name: First, source: {type: local, file_path: first.jsonl}}
+  - {key: second, display_name: Second, source: {type: local, file_path: second.jsonl}}
+evaluation:
+  key: nightly
+  display_name: Nightly
+  task_specifications:
+    - {key: one, task_key: facts, task_config: {rows: first}}
+    - {key: two, task_key: facts, task_config: {rows: second}}
+"""
+
+
+def test_the_name_of_an_evaluation_stands_for_its_specifications(project):
+    for name, right in (("first", 6), ("second", 9)):
+        rows = [{"sample_id": f"{i}", "answer": "yes", "said": "yes" if i < right else "no"} for i in range(12)]
+        project.write(f"{name}.jsonl", rows)
+    project.write("run.yaml", EVALUATION)
+    outcome = project.assay("run", "run.yaml")
+    assert outcome.code == 0, outcome.err
+    assert project.assay("report", "nightly", "-o", "e.html").code == 0
+    text = (project.folder / "e.html").read_text()
+    for words in ("Specifications", ">one<", ">two<", "0.500", "0.750", "Runs by"):
+        assert words in text
+
+
+def test_a_graded_rubric_is_reported_with_its_panel(project):
+    assert project.assay("init", ".", "--starter", "rubric").code == 0
+    assert project.assay("run", "task.yaml", "--name", "panel").code == 0
+    assert project.assay("report", "panel", "--figures", "figs").code == 0
+    text = (project.folder / "report.html").read_text()
+    assert "items by criterion" in text
+    assert "share of equal votes between judges" in text
+    assert "It takes a second" in text
+    assert any("panel-rubric" in path.name for path in (project.folder / "figs").iterdir())

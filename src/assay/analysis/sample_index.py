@@ -24,7 +24,7 @@ SEARCH_S = 0.03
 """A search for words that very many samples have stops after so many seconds."""
 FEW = 1_500
 """Up to this many rows are looked up individually; with more, the hits of a search are read in order."""
-ENDINGS = 40
+ENDINGS = 100
 """Words with the same beginning that a search covers."""
 REMEMBERED = 3
 """The number of cached result lists: those of the pages that people walk through."""

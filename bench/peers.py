@@ -43,7 +43,8 @@ metric_list: [{metric: exact_match, aggregation: mean, higher_is_better: true}]
 """
 RUBRIC = """
 import asyncio, json, sys
-from {module} import CriterionGrader, LLMConfig, Rubric
+from {module} import LLMConfig, Rubric
+from {module}.graders import CriterionGrader
 
 RUBRIC = Rubric.from_dict([{{"name": "right", "weight": 1.0, "requirement": "Names the right choice."}}])
 
@@ -155,6 +156,7 @@ def _cpu_s(command: list[str], folder: Path, url: str, n: int) -> float:
         "OPENAI_BASE_URL": url,
         "OPENAI_API_KEY": "x",
         "HF_HUB_OFFLINE": "1",
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "PYTHONDONTWRITEBYTECODE": "",
     }
     process = subprocess.Popen(command, cwd=project, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

@@ -15,7 +15,7 @@ async def call(deadlines: Deadlines, first_byte_s: float, rest_s: float = 0) -> 
     ticket = deadlines.begin(time.monotonic())
     try:
         await asyncio.sleep(first_byte_s)
-        deadlines.note_first_byte(ticket)
+        ticket.has_first_byte = True
         await asyncio.sleep(rest_s)
         return "answered"
     except asyncio.CancelledError:

@@ -73,7 +73,9 @@ def chat_messages(items: Sequence[Item]) -> list[dict[str, Any]]:
         elif kind == "function_call_output":
             messages.append({"role": "tool", "tool_call_id": item.get("call_id"), "content": item["output"]})
         else:
-            messages.append({name: value for name, value in item.items() if name != "type"})
+            message = dict(item)
+            message.pop("type", None)
+            messages.append(message)
     return messages
 
 
@@ -123,8 +125,10 @@ def _with_references(message: Mapping[str, Any], choice: Mapping[str, Any]) -> M
 
 def reply_items(message: Mapping[str, Any]) -> tuple[Item, ...]:
     """Convert an assistant message to conversation items, with each tool call as its own item."""
-    fields = {name: value for name, value in message.items() if name not in ("tool_calls", "refusal") or value}
+    fields = dict(message)
     calls = fields.pop("tool_calls", None) or []
+    if not fields.get("refusal"):
+        fields.pop("refusal", None)
     items: list[Item] = [{"type": "message", "role": "assistant", **fields}]
     if not isinstance(calls, list):
         raise unusable("the tool calls are not a list")

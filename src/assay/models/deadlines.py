@@ -9,8 +9,17 @@ from __future__ import annotations
 import asyncio
 import time
 
-_Waiting = dict[int, tuple[float, asyncio.Task[object]]]
-"""The calls of a queue by ticket: when each began, and its task."""
+
+class Ticket:
+    """A call that is waited for: its task, when it began, and how far it has come."""
+
+    __slots__ = ("has_first_byte", "is_late", "started", "task")
+
+    def __init__(self, task: asyncio.Task[object], started: float) -> None:
+        self.task = task
+        self.started = started
+        self.has_first_byte = False
+        self.is_late = False
 
 
 class Deadlines:
@@ -19,39 +28,31 @@ class Deadlines:
     def __init__(self, first_byte_s: float, total_s: float) -> None:
         self._first_byte_s = first_byte_s
         self._total_s = total_s
-        # two queues in the order of the calls: each has one limit, so its head is the next to expire
-        self._before_first_byte: _Waiting = {}
-        self._unfinished: _Waiting = {}
-        self._late: set[int] = set()
+        # in the order in which they began: of those that wait for the same, the first is the next to expire
+        self._unfinished: dict[Ticket, None] = {}
         self._timer: asyncio.TimerHandle | None = None
-        self._last = 0
 
-    def begin(self, moment: float) -> int:
+    def begin(self, moment: float) -> Ticket:
         """Start the clock for a call of the current task at a moment of `time.monotonic`; returns its ticket."""
         task = asyncio.current_task()
         assert task is not None
-        self._last = ticket = self._last + 1
-        self._before_first_byte[ticket] = self._unfinished[ticket] = (moment, task)
+        ticket = Ticket(task, moment)
+        self._unfinished[ticket] = None
         if self._timer is None:
             shortest_s = min(self._first_byte_s, self._total_s)
             self._timer = asyncio.get_running_loop().call_later(shortest_s, self._expire)
         return ticket
 
-    def note_first_byte(self, ticket: int) -> None:
-        """From now on only the limit of the whole answer counts."""
-        self._before_first_byte.pop(ticket, None)
-
-    def end(self, ticket: int) -> None:
+    def end(self, ticket: Ticket) -> None:
         """Stop the clock of a call, whatever came of it."""
-        self._before_first_byte.pop(ticket, None)
         self._unfinished.pop(ticket, None)
-        self._late.discard(ticket)
 
-    def expired(self, ticket: int) -> bool:
-        """Return whether this timer cancelled the call, and withdraw the cancellation."""
+    def expired(self, ticket: Ticket) -> bool:
+        """Tell whether the call was cancelled from here, and take that cancellation back."""
         task = asyncio.current_task()
-        if ticket not in self._late or task is None:
+        if not ticket.is_late or task is None:
             return False
+        ticket.is_late = False
         # above 0 the run is being stopped as well, and that cancellation has to go on
         return task.uncancel() == 0
 
@@ -59,20 +60,21 @@ class Deadlines:
         """Cancel every call that is out of time, and set the timer to the next one."""
         self._timer = None
         now = time.monotonic()
-        waits_s = []
-        for queue, limit_s in ((self._before_first_byte, self._first_byte_s), (self._unfinished, self._total_s)):
-            for ticket, (started, task) in list(queue.items()):
-                left_s = started + limit_s - now
-                if left_s > 0:
-                    waits_s.append(left_s)
-                    break
-                # out of both queues: a second cancellation could not be told from the end of the run
-                self._before_first_byte.pop(ticket, None)
-                self._unfinished.pop(ticket, None)
-                self._late.add(ticket)
-                task.cancel()
-        if waits_s:
-            self._timer = asyncio.get_running_loop().call_later(min(waits_s), self._expire)
+        next_s: float | None = None
+        for ticket in list(self._unfinished):
+            limit_s = self._total_s
+            if not ticket.has_first_byte:
+                limit_s = min(self._first_byte_s, self._total_s)
+            left_s = ticket.started + limit_s - now
+            if left_s > 0:
+                next_s = left_s if next_s is None else min(next_s, left_s)
+                continue
+            # taken out: a second cancellation could not be told from the end of the run
+            self._unfinished.pop(ticket, None)
+            ticket.is_late = True
+            ticket.task.cancel()
+        if next_s is not None:
+            self._timer = asyncio.get_running_loop().call_later(next_s, self._expire)
 
     def close(self) -> None:
         """Stop the timer."""

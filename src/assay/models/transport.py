@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+from aiohttp.hdrs import CONTENT_ENCODING, CONTENT_LENGTH
 from yarl import URL
 
 from assay.models.client import CallError
@@ -74,8 +75,14 @@ class Transport:
         try:
             # a redirect is an error: following it could hand the key to another host
             async with session.post(self._url, data=body, proxy=self._proxy, allow_redirects=False) as response:
-                deadlines.note_first_byte(ticket)
-                content = await self._body(response)
+                ticket.has_first_byte = True
+                headers = response.headers
+                length = headers.get(CONTENT_LENGTH, "")
+                # nearly every answer is short and plain, and needs no more than this
+                if CONTENT_ENCODING not in headers and length.isdecimal() and int(length) <= self._endpoint.most_bytes:
+                    content = await response.read()
+                else:
+                    content = await self._body(response)
         except asyncio.CancelledError as error:
             if deadlines.expired(ticket):
                 raise self._too_late(None, time.monotonic() - started) from error
@@ -86,14 +93,12 @@ class Transport:
             raise self._unreachable(error) from error
         finally:
             deadlines.end(ticket)
-        return Answer(
-            status=response.status, body=content, headers=response.headers, latency_s=time.monotonic() - started
-        )
+        return Answer(status=response.status, body=content, headers=headers, latency_s=time.monotonic() - started)
 
     async def _body(self, response: aiohttp.ClientResponse) -> bytes:
         """The whole body, unpacked; a CallError once it is larger than the endpoint may send."""
         most = self._endpoint.most_bytes
-        encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+        encoding = response.headers.get(CONTENT_ENCODING, "identity").strip().lower()
         if encoding == "identity" and response.content_length is not None and response.content_length <= most:
             return await response.read()
         unpack = _unpacker(encoding)

@@ -12,7 +12,7 @@ import pytest
 N = 2_000
 BREAKS = 10
 
-pytestmark = pytest.mark.deep
+pytestmark = [pytest.mark.deep, pytest.mark.sqlite]
 
 
 def test_ten_broken_connections_cost_no_call(live, loopback, postgres):

@@ -16,9 +16,13 @@ import time
 import pytest
 from tests.conftest import LIVE_TASK
 
-from assay.runner import ray_pool
+from assay.runner import ray_pool, ray_worker
 from assay.runner.ray_pool import _joined
 from assay.types import Failure, ScoreColumns
+from assay.version import __version__
+
+# what is stored where is said by each test
+pytestmark = pytest.mark.sqlite
 
 SMALL = 24
 RUBRIC = """
@@ -269,6 +273,16 @@ def test_actors_that_cannot_be_placed_are_an_error_that_says_what_is_free(live, 
     words = " ".join(outcome.err.split())
     assert "did not start 2 actors within 2 s; each needs 1 CPU, 1 GPU" in words
     assert "use fewer --actors or a larger cluster" in words
+
+
+@pytest.mark.deep
+def test_an_actor_with_another_version_of_assay_is_refused(live, cluster, monkeypatch):
+    job = ray_worker.Job
+    monkeypatch.setattr(ray_worker, "Job", lambda **fields: job(**fields, version="9.9"))
+    project = live(3)
+    outcome = project.assay("run", "task.yaml", "--model", "stub", "--executor", "ray")
+    assert outcome.code == 3
+    assert f"the actor runs assay {__version__}, the driver 9.9" in " ".join(outcome.err.split())
 
 
 @pytest.mark.deep

@@ -24,6 +24,8 @@ from assay.store.store import (
 from assay.store.stored_text import escaped, unescaped
 from assay.types import Failure
 
+# these say themselves which database they are about
+pytestmark = pytest.mark.sqlite
 deep = pytest.mark.deep
 
 NEW = runs.NewRun(identity="abc", file="t.yaml", model=None, spec=RunSpec(kind="run", task="t"))
@@ -445,3 +447,23 @@ def test_work_that_was_committed_before_its_connection_broke_is_not_done_twice(u
     assert store.commit(work, is_done=lambda _: True) is None
     assert calls == [1]
     store.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "server_words", "words"),
+    [
+        ("DiskFull", 'could not extend file "base/1": No space left on device', "make room on the server"),
+        ("InsufficientPrivilege", "permission denied for table runs", "ask the owner of the database"),
+        ("AdminShutdown", "terminating connection due to administrator command", "cannot be reached"),
+    ],
+)
+def test_an_error_of_the_server_says_what_to_do(name, server_words, words):
+    import psycopg
+
+    error = pg.translated(
+        getattr(psycopg.errors, name)(f"{server_words}\nCONTEXT:  COPY samples, line 3"), "postgresql://h/d"
+    )
+    assert words in str(error)
+    assert server_words in str(error)
+    assert "\n" not in str(error)
+    assert isinstance(error, StoreUnreachable) == (name == "AdminShutdown")

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assay.models.connection import Connection
 from assay.prepare.plan import Plan
 from assay.spec import LoadedScorer, LoadedTask
 
 if TYPE_CHECKING:
+    from assay.models.connection import Connection
     from assay.runner.ray_pool import Pool
 
 

@@ -123,8 +123,8 @@ def refuse_read_only(path: Path) -> None:
     """Raise an error unless SQLite may create its files beside the store, which writing requires."""
     if path.parent.exists() and not _is_writable(path.parent):
         raise StoreError(
-            f"the store {path} cannot be written: its folder is read-only for you; give another --store, "
-            "or use commands that only read"
+            f"the store {path} cannot be written: its folder is read-only for you; give another --store "
+            "(or set ASSAY_STORE), or use commands that only read"
         )
 
 

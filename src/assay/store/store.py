@@ -394,7 +394,10 @@ def _prepare_folder(path: Path) -> None:
             if not ignore.exists():
                 ignore.write_text("*\n", encoding="utf-8")
     except OSError as error:
-        raise StoreError(f"cannot make the folder of the store {path}: {error.strerror}") from error
+        raise StoreError(
+            f"cannot make the folder of the store {path}: {error.strerror}; "
+            "give a --store that you can write to, or set ASSAY_STORE"
+        ) from error
 
 
 def _configure_sqlite(connection: Any, _record: object) -> None:

@@ -73,3 +73,16 @@ def test_any_labels_and_values_give_well_formed_drawings(lines):
 @pytest.mark.parametrize("counts", [[], [0], [5]])
 def test_a_histogram_of_nothing_or_one_column_can_be_drawn(counts):
     ElementTree.fromstring(histogram([0.0] * (len(counts) + 1), counts, title="t").svg)
+
+
+def test_differences_have_zero_in_the_middle():
+    chart = interval_bars(
+        [Bar(label="x", value=0.2, low=0.1, high=0.3)], title="t", reference=("none", 0.0), around_zero=True
+    )
+    root = ElementTree.fromstring(chart.svg)
+    zero = next(line for line in root.iter(f"{SVG}line") if line.get("class") == "chance")
+    ticks = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "soft"]
+    assert "-0.2" in ticks
+    assert "0.2" in ticks
+    value = next(root.iter(f"{SVG}circle"))
+    assert float(value.get("cx")) > float(zero.get("x1"))

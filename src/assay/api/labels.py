@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,6 +42,7 @@ __all__ = [
     "label_counts",
     "label_targets",
     "labels_version",
+    "own_counts",
     "own_labels",
     "save",
     "shown_columns",
@@ -112,6 +114,12 @@ def _entries(store: Store, record: RunRecord, positions: Sequence[int]) -> tuple
 def own_labels(store: Store, target: str, annotator: str) -> dict[bytes, HumanLabel]:
     """What a person has said on a target so far, by the content of the answers."""
     return {label.content: label for label in read_labels(store, targets=[target], annotator=annotator)}
+
+
+def own_counts(store: Store, annotator: str) -> Counter[tuple[str, str]]:
+    """How many answers a person has labelled, by run and target."""
+    mine = read_labels(store, annotator=annotator)
+    return Counter((label.run, label.target) for label in mine if label.label is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,12 +12,14 @@ from assay.report.html.sample_section import conversation_of
 from assay.view.address import Asked, query_string, terminal_words
 from assay.view.background import Pending
 from assay.view.pages import run_title
-from assay.view.site import Elsewhere, Missing, Page, Site
+from assay.view.site import IN_THREAD, Elsewhere, Missing, Page, Site
 
 RUNS_SHOWN = 20
 DEFAULT_SIZE = 60
 LARGEST_QUEUE = 1_000
 KEYS = 9
+PAGE_S, FORM_S = 1.0, 20.0
+"""How long a page waits for its queue, and how long a form that somebody has filled in."""
 
 
 def labels_page(site: Site, asked: Asked) -> Page:
@@ -26,14 +28,12 @@ def labels_page(site: Site, asked: Asked) -> Page:
     before = asked.number("before")
     cards = viewing.finished_runs(site.store, before=before, limit=RUNS_SHOWN + 1)
     rows = []
+    done = labels.own_counts(site.store, annotator)
     for record in cards[:RUNS_SHOWN]:
-        targets = []
-        for target in labels.label_targets(site.store, record).values():
-            mine = labels.own_labels(site.store, target.address, annotator)
-            here = sum(label.run == record.id and label.label is not None for label in mine.values())
-            targets.append(
-                {"target": target, "done": here, "href": site.url("runs", record.id, "label", target=target.address)}
-            )
+        targets = [
+            {"target": target, "done": done.get((record.id, target.address), 0)}
+            for target in labels.label_targets(site.store, record).values()
+        ]
         if targets:
             rows.append({"record": record, "title": run_title(record), "targets": targets})
     return site.page(
@@ -73,19 +73,23 @@ def _size(asked: Asked) -> int:
     return max(1, min(asked.number("n") or DEFAULT_SIZE, LARGEST_QUEUE))
 
 
-def _queue(site: Site, record: RunRecord, target: Target, asked: Asked) -> LabelQueue:
+def _queue(site: Site, record: RunRecord, target: Target, asked: Asked, *, patience_s: float) -> LabelQueue:
     if asked.text("from") == "filter":
         which, problem = asked.sample_filter()
         if problem:
             raise SpecError(problem)
-        index = site.index(record, patience_s=5.0)
+        index = site.index(record, patience_s=patience_s)
         if index is None:
             raise Pending
         listed = viewing.list_samples(site.store, record, index, which, after=None, size=LARGEST_QUEUE)
         return labels.filtered(site.store, record, [sample.position for sample in listed.samples])
     size = _size(asked)
     key = ("queue", record.id, record.finished_at, target.address, size)
-    return site.work.result(key, labels.draw, site.reopen, record.id, target.address, size, patience_s=5.0)
+    # a list of all answers of a large run belongs into the memory of another process
+    apart = viewing.size_of(record) > IN_THREAD
+    return site.work.result(
+        key, labels.draw, site.reopen, record.id, target.address, size, apart=apart, patience_s=patience_s
+    )
 
 
 def label_page(site: Site, asked: Asked) -> Page | Elsewhere:
@@ -103,7 +107,7 @@ def label_page(site: Site, asked: Asked) -> Page | Elsewhere:
         "is_random": asked.text("from") != "filter",
     }
     try:
-        queue = _queue(site, record, target, asked)
+        queue = _queue(site, record, target, asked, patience_s=PAGE_S)
     except Pending:
         return site.page("label.html", state="pending", after_s=1, **context)
     mine = labels.own_labels(site.store, target.address, annotator)
@@ -160,7 +164,7 @@ def save_label(site: Site, asked: Asked) -> Elsewhere:
     here = site.url("runs", record.id, "label")
     pairs = _queue_pairs(asked, target)
     try:
-        queue = _queue(site, record, target, asked)
+        queue = _queue(site, record, target, asked, patience_s=FORM_S)
     except Pending:
         raise Missing("The queue is still being drawn: go back and send the form again.") from None
     if asked.text("do") == "undo":

@@ -79,12 +79,23 @@ def _marks(bar: Bar, scale: Axis, y: float) -> list[str]:
 
 
 def interval_bars(
-    bars: Sequence[Bar], *, name: str = "intervals", title: str, reference: tuple[str, float] | None = None
+    bars: Sequence[Bar],
+    *,
+    name: str = "intervals",
+    title: str,
+    reference: tuple[str, float] | None = None,
+    around_zero: bool = False,
 ) -> Chart:
-    """A forest plot: one line per value, all on the same scale; `reference` is a named dashed line, such as chance."""
+    """A forest plot: one line per value, all on the same scale; `reference` is a named dashed line, such as chance.
+
+    `around_zero` puts zero in the middle of the scale: for differences.
+    """
     left = label_width([bar.label for bar in bars])
     values = [v for bar in bars for v in (bar.value, bar.low, bar.high) if v is not None]
     axis = axis_over([*values, *([reference[1]] if reference else [])], left + 8, WIDTH - 130)
+    if around_zero:
+        reach = max((abs(value) for value in values), default=0.0) * 1.05 or 1.0
+        axis = Axis(-reach, reach, left + 8, WIDTH - 130)
     height = ROW * len(bars) + 34
     parts = [
         element("line", class_="axis", stroke=LINE, x1=axis(tick), x2=axis(tick), y1=4, y2=height - 26)

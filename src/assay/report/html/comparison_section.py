@@ -98,6 +98,7 @@ def _called(comparison: Comparison) -> dict[str, str]:
 def _compared(compared: Compared, whole: Comparison) -> ComparedRow:
     value, points = compared.found.difference.value, compared.in_points
     called = _called(whole)
+    reach = _reach(compared, whole)
     run, baseline = called[compared.letter], called[compared.against]
     heads = {
         "better": f"{run} is better than {baseline} by",
@@ -117,16 +118,19 @@ def _compared(compared: Compared, whole: Comparison) -> ComparedRow:
         verdict=compared.verdict,
         before=number(compared.before.value),
         after=number(compared.after.value),
-        bar=_bar(compared.address, compared.found),
+        bar=_bar(compared.address, compared.found, reach),
         difference=_difference(compared.found, in_points=points),
-        parts=tuple(_part(part, points) for part in (*compared.groups, *compared.criteria)[:PARTS_SHOWN]),
+        parts=tuple(_part(part, points, reach) for part in (*compared.groups, *compared.criteria)[:PARTS_SHOWN]),
     )
 
 
-def _part(part: Part, points: bool) -> PartRow:
+def _part(part: Part, points: bool, reach: float) -> PartRow:
     p = "" if part.p_adjusted is None else chance(part.p_adjusted)
     return PartRow(
-        name=part.name, bar=_bar(part.name, part.found), difference=_difference(part.found, in_points=points), p=p
+        name=part.name,
+        bar=_bar(part.name, part.found, reach),
+        difference=_difference(part.found, in_points=points),
+        p=p,
     )
 
 
@@ -138,11 +142,20 @@ def _difference(paired: Paired, *, in_points: bool) -> str:
     return f"{amount(value, in_points, sign=True, digits=digits)} {bracket(interval, in_points, digits=digits)}"
 
 
-def _bar(label: str, paired: Paired) -> str:
-    bar = _difference_bar(label, paired)
-    widest = max((abs(end) for end in (bar.value, bar.low, bar.high) if end is not None), default=0.0)
-    reach = max(widest * 1.1, 0.1)
-    return interval_bar(bar, (-reach, reach), 0.0)
+def _reach(compared: Compared, whole: Comparison) -> float:
+    """How far the scale of a metric's bars goes to both sides: all differences in points have one scale."""
+    metrics = [entry for entry in whole.compared if entry.in_points] if compared.in_points else [compared]
+    bars = [
+        _difference_bar("", paired)
+        for entry in metrics
+        for paired in (entry.found, *(part.found for part in (*entry.groups, *entry.criteria)))
+    ]
+    ends = [abs(end) for bar in bars for end in (bar.value, bar.low, bar.high) if end is not None]
+    return max(max(ends, default=0.0) * 1.05, 0.1)
+
+
+def _bar(label: str, paired: Paired, reach: float) -> str:
+    return interval_bar(_difference_bar(label, paired), (-reach, reach), 0.0)
 
 
 def _difference_bar(label: str, paired: Paired) -> Bar:
@@ -158,14 +171,20 @@ def _difference_bar(label: str, paired: Paired) -> Bar:
 
 def comparison_chart(comparison: Comparison) -> Chart:
     """All differences of a comparison in one forest plot."""
+    called = _called(comparison)
     bars = [
         _difference_bar(
-            f"{compared.letter} − {compared.against}: {compared.address.rpartition('/')[2]}", compared.found
+            f"{called[compared.letter]} − {called[compared.against]}: {compared.address.rpartition('/')[2]}",
+            compared.found,
         )
         for compared in comparison.compared
     ]
     return interval_bars(
-        bars, name="differences", title="Differences from the baseline", reference=("no difference", 0.0)
+        bars,
+        name="differences",
+        title="Differences from the baseline",
+        reference=("no difference", 0.0),
+        around_zero=True,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.analysis import columns
@@ -13,6 +13,7 @@ from assay.analysis.columns import MISSING, LabelsBuilder, PackedTexts, RowIndex
 TEXTS = st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=6))
 
 
+@settings(deadline=None)
 @given(TEXTS, TEXTS)
 def test_packed_texts_are_the_texts(first, second):
     packed = PackedTexts(first)
@@ -31,6 +32,7 @@ def test_a_row_beyond_the_end_is_an_index_error():
 
 
 @pytest.mark.parametrize("collide", [False, True])
+@settings(deadline=None)
 @given(TEXTS.map(lambda texts: list(dict.fromkeys(texts))), TEXTS)
 def test_every_row_is_found_by_its_text_and_no_other(collide, ids, wanted):
     hashes = hash

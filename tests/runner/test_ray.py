@@ -255,6 +255,21 @@ def test_the_cost_ceiling_and_the_limits_of_a_model_hold_over_four_actors(live, 
 
 
 @pytest.mark.deep
+def test_replies_that_cost_more_than_was_reserved_stop_new_calls(live, loopback, cluster):
+    project = live(400, max_concurrent_requests=8)
+    # the task asks for ten tokens at most
+    loopback.configure(body="auto", text="much too long " * 200, latency_ms=20)
+    outcome = project.assay(
+        "run", "task.yaml", "--model", "stub", "--json", "--executor", "ray", "--actors", "4", "--max-cost", "0.02"
+    )
+    assert outcome.code == 3, outcome.err
+    (spent,) = outcome.json["spending"]
+    per_call = outcome.json["cost_usd"] / spent["n_calls"]
+    assert outcome.json["cost_usd"] <= 0.02 + 8 * per_call
+    assert spent["n_calls"] == loopback.stats()["arrived"] < 400
+
+
+@pytest.mark.deep
 def test_a_model_that_is_down_stops_a_run_on_ray_as_it_does_here(live, loopback, cluster):
     project = live(60)
     loopback.configure(fail_first=1_000_000, fail_status=401)

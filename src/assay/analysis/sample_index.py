@@ -165,17 +165,21 @@ class SampleIndex:
         if address is None or address not in {*self.numbers, *self.facets}:
             raise NotIndexed(condition.field)
         accepted = np.zeros(self.n, dtype=bool)
-        if address in self.facets:
-            # a label that looks like a number is compared as the number that it was
-            lookup = np.array(
-                [False, *(address not in self.numbers and condition.accepts(name) for name, _ in self.facets[address])]
-            )
-            for rows, codes in chunks_of(connection, f"c:{address}", self.n, dtype="u1") if lookup.any() else ():
-                accepted[rows] |= lookup[codes]
+        labels = [name for name, _ in self.facets.get(address, ())]
+        lookup = np.array([False, *(condition.accepts(name) for name in labels)])
+        if lookup.any() and not self._holds_only_numbers(address):
+            for rows, codes in chunks_of(connection, f"c:{address}", self.n, dtype="u1"):
+                accepted[rows] = lookup[codes]
         if address in self.numbers:
             for rows, values in chunks_of(connection, f"n:{address}", self.n, dtype="f8", missing=float("nan")):
-                accepted[rows] |= _compared(values, condition)
+                # the label of a number is its text: the number itself decides
+                accepted[rows] = np.where(np.isnan(values), accepted[rows], _compared(values, condition))
         mask &= accepted
+
+    def _holds_only_numbers(self, address: str) -> bool:
+        """Whether every value of a field is a number: its labels then say nothing more."""
+        numbers = self.numbers.get(address)
+        return numbers is not None and numbers.n == sum(n for _, n in self.facets[address])
 
     def _order(self, connection: sqlite3.Connection, sort: str) -> Array:
         """Return all rows by ascending number, or with a minus descending; missing ones last."""

@@ -22,6 +22,12 @@ PAGES = [
 ]
 
 
+def ready(page, text):
+    """Wait for a page that says something, and for its script, which shows the button for keys."""
+    page.wait_for_selector(f"text={text}")
+    page.wait_for_selector("[data-keys]:visible")
+
+
 def ids_shown(page):
     return page.locator("[data-item] [data-open]").all_inner_texts()
 
@@ -45,6 +51,7 @@ def test_three_clicks_lead_from_the_runs_to_the_sample_that_explains_a_flip(view
 def test_keys_walk_a_list_and_the_samples_of_a_filter(viewer, open_page):
     watched = open_page(viewer.base)
     page = watched.open("/runs/v2/samples?show=wrong")
+    ready(page, "to walk")
     ids = ids_shown(page)
     page.keyboard.press("j")
     page.keyboard.press("j")
@@ -54,12 +61,15 @@ def test_keys_walk_a_list_and_the_samples_of_a_filter(viewer, open_page):
     page.wait_for_selector("h1:has-text('T-')")
     walked = [page.locator("h1").inner_text().split()[0]]
     for _ in range(3):
+        page.wait_for_selector("[data-keys]:visible")
         page.keyboard.press("j")
         page.wait_for_function("id => !document.querySelector('h1').innerText.startsWith(id)", arg=walked[-1])
         walked.append(page.locator("h1").inner_text().split()[0])
     assert walked == ids[:4]
+    page.wait_for_selector("[data-keys]:visible")
     page.keyboard.press("k")
     page.wait_for_function("id => document.querySelector('h1').innerText.startsWith(id)", arg=ids[2])
+    page.wait_for_selector("[data-keys]:visible")
     page.keyboard.press("?")
     assert page.locator("dialog").is_visible()
     page.keyboard.press("Escape")
@@ -117,18 +127,18 @@ def test_thirty_labels_by_keyboard_correct_the_metric(serve, showcase, open_page
     page = watched.open("/labels")
     page.locator("section", has_text="v2").first.get_by_label("Answers to draw").select_option("30")
     page.locator("section", has_text="v2").first.get_by_role("button", name="Label").click()
-    page.wait_for_selector(".keys")
+    ready(page, "0 of 30 labelled")
     page.keyboard.press("c")
     page.keyboard.type("looks fine")
     page.keyboard.press("Escape")
     for n in range(30):
         page.keyboard.press("s" if n == 7 else "1" if n % 5 == 0 else "2")
-        page.wait_for_selector(f"text={n + 1} of 30 labelled")
+        ready(page, f"{n + 1} of 30 labelled")
         if n == 12:
             page.keyboard.press("u")
-            page.wait_for_selector("text=12 of 30 labelled")
+            ready(page, "12 of 30 labelled")
             page.keyboard.press("2")
-            page.wait_for_selector("text=13 of 30 labelled")
+            ready(page, "13 of 30 labelled")
     assert "All answers of this queue are labelled" in page.inner_text("h1")
     page.goto(f"{viewer.base}/runs/v2")
     page.wait_for_selector("text=corrected by 29 human labels", timeout=20_000)

@@ -3,6 +3,7 @@
 import re
 import shutil
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -26,7 +27,7 @@ def form_of(reply):
 
 
 def label_rows(project):
-    with sqlite3.connect(project.folder / ".assay" / "assay.db") as connection:
+    with closing(sqlite3.connect(project.folder / ".assay" / "assay.db")) as connection:
         return connection.execute("SELECT sample_id, label, annotator, probability, comment FROM labels").fetchall()
 
 
@@ -70,7 +71,7 @@ def test_two_stores_that_differ_only_in_what_others_say_serve_the_same_pages(vie
     other = type(own_support)(tmp_path / "other")
     shutil.copytree(own_support.folder, other.folder, dirs_exist_ok=True)
     give(viewer_of(other, annotator="jo"), 5, lambda _: "wrong")
-    with sqlite3.connect(other.folder / ".assay" / "assay.db") as connection:
+    with closing(sqlite3.connect(other.folder / ".assay" / "assay.db")) as connection, connection:
         connection.execute("""UPDATE scores SET "values" = '{"is_correct":0.0}', metadata = '{"x":1}'""")
         connection.execute("UPDATE metrics SET document = replace(document, '0.', '0.1')")
     views = [viewer_of(project, annotator="maria") for project in (own_support, other)]
@@ -190,7 +191,7 @@ def test_labels_go_out_as_a_file_and_come_back(viewer_of, own_support, support):
     assert outcome.out == "wrote 30 labels to people.csv\n"
     text = (own_support.folder / "people.csv").read_text()
     assert "'=1+1" in text
-    with sqlite3.connect(own_support.folder / ".assay" / "assay.db") as connection:
+    with closing(sqlite3.connect(own_support.folder / ".assay" / "assay.db")) as connection, connection:
         connection.execute("DELETE FROM labels")
     assert own_support.assay("calibrate", "v2").code == 2
     outcome = own_support.assay("import", "people.csv", "--run", "v2")

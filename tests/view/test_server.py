@@ -1,8 +1,10 @@
 """The viewer's pages over HTTP: what they show, what their addresses hold, and that nothing is written."""
 
 import hashlib
+import html
 import json
 import re
+import shlex
 import time
 
 import pytest
@@ -195,3 +197,21 @@ def test_costs_are_added_up_as_in_the_terminal(viewer_of, live):
     assert f"${total:,.4f}" in text
     assert "paid" in text
     assert "Cost per day" in text
+
+
+@pytest.mark.parametrize(
+    ("query", "command"),
+    [
+        ("?show=wrong&in:sample/topic=returns", "--wrong --where 'sample/topic = returns'"),
+        ("?where=is_correct < 0.5&sort=-is_correct", "--where 'is_correct < 0.5' --sort -is_correct"),
+    ],
+)
+def test_the_command_below_a_list_prints_the_same_samples(view, support, query, command):
+    reply = view.ask(f"/runs/v2/samples{query}")
+    assert command in html.unescape(reply.text)
+    lines = support.assay("samples", "v2", *shlex.split(command), "--json").lines
+    assert sorted(line["sample_id"] for line in lines)[:50] == sorted(ids_in(reply))[:50]
+
+
+def test_a_filter_that_the_terminal_lacks_is_said_so(view):
+    assert "without all of these filters" in view.ask("/runs/v2/samples?q=number").text

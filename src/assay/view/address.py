@@ -88,9 +88,12 @@ def terminal_words(*words: str) -> str:
     return " ".join(shlex.quote(word) for word in words)
 
 
-def samples_command(run: str, which: SampleFilter) -> str:
-    """The command that lists the same samples, as far as the terminal has the same filters."""
+def samples_command(run: str, which: SampleFilter) -> tuple[str, bool]:
+    """The command that lists the same samples, and whether the terminal has all of the filters."""
     words = ["assay", "samples", run]
+    exact = not which.text.strip() and not which.kind and which.show in (None, "wrong", "failed", "invalid")
+    if which.show == "invalid":
+        words += ["--where", "completion_validity = INVALID"]
     if which.show in ("wrong", "failed"):
         words.append(f"--{which.show}")
     for condition in which.where:
@@ -99,4 +102,4 @@ def samples_command(run: str, which: SampleFilter) -> str:
         words += ["--where", f"{address} = {value}"]
     if which.sort:
         words += ["--sort", which.sort]
-    return terminal_words(*words)
+    return terminal_words(*words), exact

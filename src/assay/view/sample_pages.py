@@ -44,6 +44,7 @@ def samples_page(site: Site, asked: Asked) -> Page | Elsewhere:
     index = site.index(record, patience_s=2.0 if viewing.size_of(record) <= IN_THREAD else 0.1)
     listed = viewing.list_samples(site.store, record, index, which, after=after, size=SAMPLES_SHOWN)
     here = site.url("runs", record.id, "samples")
+    command, exact = samples_command(record.id, which)
     return site.page(
         "samples.html",
         title="Samples",
@@ -63,7 +64,8 @@ def samples_page(site: Site, asked: Asked) -> Page | Elsewhere:
         here=here,
         pairs=pairs,
         targets=list(labels.label_targets(site.store, record).values()) if site.annotator and record.summary else [],
-        commands=[samples_command(record.id, which)],
+        commands=[command],
+        exact=exact,
         after_s=2 if index is None and record.summary is not None and not which.is_empty else None,
     )
 

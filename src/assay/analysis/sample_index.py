@@ -26,7 +26,7 @@ FEW = 1_500
 """Up to this many rows are looked up individually; with more, the hits of a search are read in order."""
 ENDINGS = 100
 """Words with the same beginning that a search covers."""
-REMEMBERED = 3
+REMEMBERED = 2
 """The number of cached result lists: those of the pages that people walk through."""
 
 

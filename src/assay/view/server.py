@@ -22,7 +22,7 @@ from assay.view.address import Asked
 from assay.view.safety import HEADERS, Guard
 from assay.view.site import Elsewhere, Missing, Page, Site, assets
 
-THREADS = 8
+THREADS = 6
 LARGEST_FORM = 64_000
 EVENT_S = 1.0
 Answer = Page | Elsewhere

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import json
+import logging
 import pkgutil
 import re
 import shlex
@@ -219,7 +220,13 @@ def test_every_python_example_runs(folder, page, text, capsys):
     runs = [entry.values[1] for entry in RUN_FILES if entry.values[0] == page and "evaluation:" in entry.values[1]]
     for run in runs:
         (folder / "run.yaml").write_text(run)
-    exec(compile(text, f"{page.name}", "exec"), {})
+    logger = logging.getLogger("assay")
+    level, handlers = logger.level, list(logger.handlers)
+    try:
+        exec(compile(text, f"{page.name}", "exec"), {})
+    finally:
+        logger.setLevel(level)
+        logger.handlers[:] = handlers
 
 
 def command_line():

@@ -25,7 +25,8 @@ from assay.spec import load_task
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 ELSEWHERE = {"scorers.md", "solvers.md", "datasets.md", "models.md", "generators.md", "evaluations.md", "extending.md"}
-"""Pages whose examples are loaded elsewhere: by the tests of their package, and run files below."""
+ELSEWHERE |= {"operations.md"}
+"""Pages whose examples are loaded elsewhere: by the tests of their package, run files below, and test_operations.py."""
 ROWS = [
     {"question": "Is ice cold?", "answer": "yes", "output": "yes", "reply": "yes"},
     {"question": "Is fire cold?", "answer": "no", "output": "yes", "reply": "yes"},

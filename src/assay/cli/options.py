@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -114,11 +115,15 @@ def log_options(function: Function) -> Function:
 
     @functools.wraps(function)
     def logged(*arguments: Any, log_file: Path | None, verbose: int, **options: Any) -> Any:
-        if log_file is None and not verbose:
-            return function(*arguments, **options)
-        from assay.models.logs import log_to
+        from assay.models.tracing import traced, wants_spans
 
-        with log_to(log_file, verbose):
+        with ExitStack() as stack:
+            if log_file is not None or verbose:
+                from assay.models.logs import log_to
+
+                stack.enter_context(log_to(log_file, verbose))
+            if wants_spans():
+                stack.enter_context(traced())
             return function(*arguments, **options)
 
     for option in (

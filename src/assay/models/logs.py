@@ -74,11 +74,20 @@ def event(level: int, name: str, **fields: object) -> None:
 
 
 class Logged:
-    """A client that logs every attempt: its model, latency, tokens, and how it ended."""
+    """A client that logs every attempt: its model, latency, tokens, and how it ended.
 
-    def __init__(self, client: Client) -> None:
+    `identity` is that of the connection: it names the provider, and the model as the provider calls it.
+    """
+
+    def __init__(self, client: Client, identity: Mapping[str, object] = _NOTHING) -> None:
         self.name = client.name
         self._client = client
+        self._fields = {
+            "model": client.name,
+            "provider": identity.get("provider"),
+            "request_model": identity.get("model") or client.name,
+            "operation": "embeddings" if identity.get("adapter") == "embeddings" else "chat",
+        }
 
     async def ask(self, request: Request) -> Reply:
         started = time.perf_counter()
@@ -98,7 +107,7 @@ class Logged:
 
     def _log(self, request: Request, started: float, **fields: object) -> None:
         latency_s = round(time.perf_counter() - started, 6)
-        event(DEBUG, "call", model=self.name, purpose=request.purpose, latency_s=latency_s, **fields)
+        event(DEBUG, "call", **self._fields, purpose=request.purpose, latency_s=latency_s, **fields)
 
 
 class JsonLines(logging.Formatter):

@@ -62,7 +62,7 @@ class Models:
         asked = connection.client
         if logs.is_on():
             logs.hide(connection.secrets)
-            asked = logs.Logged(asked)
+            asked = logs.Logged(asked, connection.identity)
         limited = Limited(asked, limits, proven=proven)
         retrying = Retrying(limited, connection.retry, self._budget, key_hint=connection.key_hint, proven=proven)
         client: Client = retrying

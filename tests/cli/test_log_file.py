@@ -140,3 +140,32 @@ def test_the_calls_that_generate_a_dataset_are_logged(cli, live, loopback, proje
     assert {call["purpose"] for call in calls} == {"generate"}
     assert {event["run"] for event in events()} == {calls[0]["run"]}
     assert [events()[0]["event"], events()[-1]["event"]] == ["run started", "run finished"]
+
+
+def test_a_run_that_reached_its_cost_limit_is_logged_as_partial_and_then_as_resumed(cli, live, events):
+    live(40)
+    options = ("run", "task.yaml", "--model", "stub", "--max-concurrency", "1", "--log-file", "run.log")
+    assert cli(*options, "--max-cost", "0.0003").code == 3
+    assert events()[-1]["status"] == "partial"
+    assert cli(*options).code == 0
+    first, second = (event["event"] for event in events() if event["event"] in ("run started", "run resumed"))
+    assert (first, second) == ("run started", "run resumed")
+    assert len({event["run"] for event in events()}) == 1
+
+
+def test_a_parameter_that_the_endpoint_rejects_is_logged(cli, live, loopback, events):
+    live(2)
+    loopback.configure(reject_parameter="temperature")
+    assert cli("run", "task.yaml", "--model", "stub", "--max-concurrency", "1", "--log-file", "run.log").code == 0
+    [changed] = named(events(), "request changed")
+    assert changed["http"] == 400
+    assert "temperature" in changed["detail"]
+
+
+def test_waiting_for_a_rate_limit_is_logged(cli, live, events):
+    # one call a second at first: the second of two has to wait
+    live(2, rate_limit=60)
+    assert cli("run", "task.yaml", "--model", "stub", "--log-file", "run.log").code == 0
+    waits = named(events(), "rate limit")
+    assert len(waits) == 1
+    assert 0 < waits[0]["wait_s"] <= 1

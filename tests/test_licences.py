@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-EXTRAS = ("hf", "local", "parquet", "postgres", "ray")
+EXTRAS = ("hf", "local", "otel", "parquet", "postgres", "ray")
 PERMISSIVE = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "CNRI-Python", "ISC", "MIT", "MIT-0", "PSF-2.0",
     "Python-2.0", "Unlicense", "Zlib",

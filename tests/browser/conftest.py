@@ -93,6 +93,8 @@ def open_page(browser):
 
     def make(base, **settings):
         context = browser.new_context(viewport={"width": settings.pop("width", 1280), "height": 900}, **settings)
+        # two cores that run all other tests too need their time
+        context.set_default_timeout(90_000)
         contexts.append(context)
         return Watched(context.new_page(), base)
 

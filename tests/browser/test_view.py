@@ -141,7 +141,7 @@ def test_thirty_labels_by_keyboard_correct_the_metric(serve, showcase, open_page
             ready(page, "13 of 30 labelled")
     assert "All answers of this queue are labelled" in page.inner_text("h1")
     page.goto(f"{viewer.base}/runs/v2")
-    page.wait_for_selector("text=corrected by 29 human labels", timeout=20_000)
+    page.wait_for_selector("text=corrected by 29 human labels", timeout=90_000)
     assert project.assay("calibrate", "v2", "--json").json["calibrations"][0]["n_labelled"] == 29
     assert not watched.trouble
 

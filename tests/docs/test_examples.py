@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import json
+import logging
 import pkgutil
 import re
 import shlex
@@ -25,7 +26,8 @@ from assay.spec import load_task
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 ELSEWHERE = {"scorers.md", "solvers.md", "datasets.md", "models.md", "generators.md", "evaluations.md", "extending.md"}
-"""Pages whose examples are loaded elsewhere: by the tests of their package, and run files below."""
+ELSEWHERE |= {"operations.md"}
+"""Pages whose examples are loaded elsewhere: by the tests of their package, run files below, and test_operations.py."""
 ROWS = [
     {"question": "Is ice cold?", "answer": "yes", "output": "yes", "reply": "yes"},
     {"question": "Is fire cold?", "answer": "no", "output": "yes", "reply": "yes"},
@@ -218,7 +220,13 @@ def test_every_python_example_runs(folder, page, text, capsys):
     runs = [entry.values[1] for entry in RUN_FILES if entry.values[0] == page and "evaluation:" in entry.values[1]]
     for run in runs:
         (folder / "run.yaml").write_text(run)
-    exec(compile(text, f"{page.name}", "exec"), {})
+    logger = logging.getLogger("assay")
+    level, handlers = logger.level, list(logger.handlers)
+    try:
+        exec(compile(text, f"{page.name}", "exec"), {})
+    finally:
+        logger.setLevel(level)
+        logger.handlers[:] = handlers
 
 
 def command_line():

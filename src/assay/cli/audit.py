@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.options import FILE, json_option, money, plugin_option, store_option
+from assay.cli.options import FILE, json_option, log_options, money, plugin_option, store_option
 from assay.cli.output import console, print_json
 
 if TYPE_CHECKING:
@@ -77,6 +77,7 @@ PROBES: tuple[ProbeName, ...] = ("position", "noise", "verbosity", "injection")
 @click.option("--seed", type=int, metavar="N", help="Random seed for the order of options.  [default: the store's own]")
 @click.option("--fresh", is_flag=True, help="Ask again instead of reusing stored replies.")
 @click.option("--quiet", "-q", is_flag=True, help="Print no plan and no progress.")
+@log_options
 @plugin_option
 @store_option
 @json_option

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from assay.cli.options import FILE, code_options, json_option, money, plugin_option, store_option
+from assay.cli.options import FILE, code_options, json_option, log_options, money, plugin_option, store_option
 from assay.cli.output import console, print_json, shown
 
 
@@ -28,6 +28,7 @@ from assay.cli.output import console, print_json, shown
 )
 @code_options
 @click.option("--quiet", "-q", is_flag=True, help="Print no progress and no notes.")
+@log_options
 @plugin_option
 @store_option
 @json_option

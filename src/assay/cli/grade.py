@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.options import FILE, json_option, name_options, store_option
+from assay.cli.options import FILE, json_option, log_options, name_options, store_option
 from assay.cli.output import console, print_json, shown
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ MOST_FAILED = 0.05
     "--plan", "only_plan", is_flag=True, help="Only print the calls and the cost of grading; needs no API key."
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print no progress and no notes.")
+@log_options
 @name_options
 @store_option
 @json_option

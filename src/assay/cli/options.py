@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -106,6 +108,37 @@ def plugin_option(function: Function) -> Function:
         metavar="MODULE",
         help="Load a Python module with your own scorers and metrics; repeatable; or set ASSAY_PLUGINS.",
     )(function)
+
+
+def log_options(function: Function) -> Function:
+    """Let the command write what it does to a file or to stderr."""
+
+    @functools.wraps(function)
+    def logged(*arguments: Any, log_file: Path | None, verbose: int, **options: Any) -> Any:
+        from assay.models.tracing import traced, wants_spans
+
+        with ExitStack() as stack:
+            if log_file is not None or verbose:
+                from assay.models.logs import log_to
+
+                stack.enter_context(log_to(log_file, verbose))
+            if wants_spans():
+                stack.enter_context(traced())
+            return function(*arguments, **options)
+
+    for option in (
+        click.option(
+            "--verbose",
+            "-v",
+            count=True,
+            help="Print the events of the run on stderr: retries, failures, start and end; -vv also prints every call.",
+        ),
+        click.option(
+            "--log-file", type=FILE, metavar="FILE", help="Append every event of the run to FILE, as JSON Lines."
+        ),
+    ):
+        logged = option(logged)
+    return cast("Function", logged)
 
 
 def executor_options(function: Function) -> Function:

@@ -14,6 +14,7 @@ from assay.cli.options import (
     executor_options,
     failures_option,
     json_option,
+    log_options,
     max_failures_option,
     money,
     name_options,
@@ -100,6 +101,7 @@ def shard_of(ctx: click.Context | None, parameter: click.Parameter | None, text:
 @executor_options
 @click.option("--gate", is_flag=True, help="Exit with code 1 if a policy of the run file fails.")
 @click.option("--quiet", "-q", is_flag=True, help="Print no progress and no notes.")
+@log_options
 @store_option
 @plugin_option
 @json_option

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from assay.errors import Interrupted, RunError, SpecError
+from assay.models import logs
 from assay.models.client import CallError
 from assay.models.event_loop import run_to_end
 from assay.prepare.describe import stored_models
@@ -131,8 +132,15 @@ class _Generation:
             return self._generated
         record = runs.start(self._store, self._new_run())
         self._generated.run = record.id
+        with logs.within(run=record.id):
+            logs.event(logs.INFO, "run started", task=record.task)
+            self._run_paid(self._store, record)
+        return self._generated
+
+    def _run_paid(self, store: Store, record: RunRecord) -> None:
+        """Generate the rows and record how that ended."""
         try:
-            run_to_end(self._paid(self._store, record))
+            run_to_end(self._paid(store, record))
         except KeyboardInterrupt as stop:
             self._finish(record, "interrupted")
             raise Interrupted("stopped: everything paid for is kept; run the same command to resume") from stop
@@ -144,9 +152,8 @@ class _Generation:
         except (RunError, SpecError):
             self._finish(record, "failed")
             raise
-        self._generated.spending = tuple(spending(self._store, record.no))
+        self._generated.spending = tuple(spending(store, record.no))
         self._finish(record, "completed")
-        return self._generated
 
     async def _paid(self, store: Store, record: RunRecord) -> None:
         """Generate the rows with the help of models; replies are committed as they come."""

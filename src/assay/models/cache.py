@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
+from assay.models import logs
 from assay.models.cache_key import call_key, canonical
 from assay.models.client import Client
 from assay.models.price import Prices
@@ -45,6 +46,8 @@ class Remembered:
 
     async def _pay(self, request: Request, key: bytes, content: bytes) -> Reply:
         self._running[key] = None
+        if logs.is_on():
+            logs.bind(call=key.hex()[:16])
         try:
             reply = await self._client.ask(request)
             # in place: every client builds a new reply per call, and a copy costs more than the key

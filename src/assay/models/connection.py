@@ -51,6 +51,11 @@ class Connection:
         return bool(getattr(self.client, "reads_sample", False))
 
     @property
+    def secrets(self) -> tuple[str, ...]:
+        """Return the values that no message may show."""
+        return tuple(getattr(self.client, "secrets", ()))
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Return notes on adjustments for the endpoint, such as an unsupported parameter."""
         return tuple(getattr(self.client, "notes", ()))

@@ -40,7 +40,7 @@ class CodeClient:
         self._environment = dict(config.environment)
         self._timeout_s = config.timeout or USUAL_TIMEOUT_S
         self._dialect = dialect
-        self._secrets = tuple(secrets)
+        self.secrets = tuple(secrets)
         isolation = isolation_of(config.run_inference_snippet, config.isolation)
         self._program = Program.of(config.run_inference_snippet, "inference", network=True, isolation=isolation)
         self.reads_sample = config.run_inference_snippet.takes(3)
@@ -59,7 +59,7 @@ class CodeClient:
         try:
             return read_answer(self._dialect, self._answer(result, time.monotonic() - started), request)
         except CallError as error:
-            raise redacted(error, self._secrets) from error.__cause__
+            raise redacted(error, self.secrets) from error.__cause__
 
     def _opened(self) -> Sandbox:
         if self._trusted is None:

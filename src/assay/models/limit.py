@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from assay.models import logs
 from assay.models.client import HOPELESS_AFTER, REJECTED, CallError, Client
 from assay.types import Reply, Request, Usage
 
@@ -120,6 +121,7 @@ class Limited:
             # one sleep for both limits: two in a row would wait longer than either asks for
             wait_s = max(wait_s, self._tokens.take(guess))
         if wait_s > 0:
+            logs.event(logs.DEBUG, "rate limit", model=self.name, wait_s=round(wait_s, 3))
             try:
                 await asyncio.sleep(wait_s)
             except asyncio.CancelledError:
@@ -191,6 +193,7 @@ class Limited:
             self._halved_at = moment
             # never 0: without a call in flight nothing could succeed and raise the limit again
             self._allowed = max(1, self._allowed // 2)
+            logs.event(logs.WARNING, "fewer concurrent calls", model=self.name, allowed=self._allowed)
 
 
 def _same(error: CallError) -> CallError:

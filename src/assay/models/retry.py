@@ -6,6 +6,7 @@ import asyncio
 import random
 from dataclasses import dataclass
 
+from assay.models import logs
 from assay.models.client import HOPELESS_AFTER, REJECTED, CallError, Client, ModelRejected
 from assay.types import Reply, Request
 
@@ -67,6 +68,8 @@ class Retrying:
         self._budget.call_started()
         attempt = 0
         while True:
+            if logs.is_on():
+                logs.bind(attempt=attempt + 1)
             try:
                 reply = await self._client.ask(request)
             except CallError as error:
@@ -134,6 +137,7 @@ class Retrying:
         if not self._budget.consume():
             return False
         reason = str(error.status) if error.status is not None else error.failure.kind
+        logs.event(logs.WARNING, "retry", model=self.name, reason=reason, wait_s=round(wait_s, 3))
         loop = asyncio.get_running_loop()
         ticket = id(error)
         self.waiting[ticket] = (reason, loop.time() + wait_s)

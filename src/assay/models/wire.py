@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from assay.models import logs
 from assay.models.client import CallError
 from assay.models.dialect import PARAMETERS, Dialect, EndpointQuirks, SchemaStep, error_message, safe, unusable
 from assay.models.endpoint import Answer, Endpoint
@@ -56,7 +57,7 @@ class WireClient:
         self._dialect = dialect
         self._transport = transport
         self._manner = manner
-        self._secrets = tuple(secrets)
+        self.secrets = tuple(secrets)
         self._untold = manner.without
 
     async def ask(self, request: Request) -> Reply:
@@ -71,7 +72,7 @@ class WireClient:
                     break
             return read_answer(self._dialect, answer, request)
         except CallError as error:
-            raise redacted(error, self._secrets) from error.__cause__
+            raise redacted(error, self.secrets) from error.__cause__
 
     def _tell(self, request: Request) -> None:
         """Say once which parameters are left out because the dialect has no field for them."""
@@ -90,7 +91,8 @@ class WireClient:
         if bent is manner:
             return False
         self._manner = bent
-        self.notes.append(f"{self.name}: {note} ({redact(message, self._secrets)[:200]})")
+        self.notes.append(f"{self.name}: {note} ({redact(message, self.secrets)[:200]})")
+        logs.event(logs.WARNING, "request changed", model=self.name, http=answer.status, detail=note)
         return True
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from assay.errors import SpecError
+from assay.models import logs
 from assay.models.cache import Remembered
 from assay.models.cache_key import endpoint_prefix
 from assay.models.client import Client
@@ -58,7 +59,11 @@ class Models:
         if self._most is not None:
             limits = replace(limits, concurrent=min(self._most, limits.concurrent) if limits.declared else self._most)
         proven = self._memory is not None and self._memory.knows(connection.name)
-        limited = Limited(connection.client, limits, proven=proven)
+        asked = connection.client
+        if logs.is_on():
+            logs.hide(connection.secrets)
+            asked = logs.Logged(asked, connection.identity)
+        limited = Limited(asked, limits, proven=proven)
         retrying = Retrying(limited, connection.retry, self._budget, key_hint=connection.key_hint, proven=proven)
         client: Client = retrying
         if self._purse is not None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from assay.models import logs
 from assay.models.client import CallError
 from assay.runner.budget import BudgetReached
 from assay.runner.cell import Answered, Cell, CellAsk, CountedOnly, Occurrences, Work, solved_batch
@@ -66,6 +67,8 @@ class Engine:
 
     async def _answer(self, cell: Cell) -> list[Answered]:
         """The cell with its answer and verdicts; nothing when it was done before and only had to be counted."""
+        if logs.is_on():
+            logs.bind(sample=cell.sample_id, trial=cell.trial)
         ask = CellAsk(self._work, self._occurrences, cell)
         answered = Answered(cell, ask.calls)
         rows = Rows(positions=(cell.position,), ids=(cell.sample_id,), samples=(cell.sample,))

@@ -372,6 +372,7 @@ class LeasedClient:
         self.name: str = local.name
         self.codes = getattr(local, "codes", ())
         self.reads_sample = getattr(local, "reads_sample", False)
+        self.secrets = getattr(local, "secrets", ())
         self._pool = pool
         self._place = place
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.errors import Interrupted, RunError, SpecError
+from assay.models import logs
 from assay.models.event_loop import run_to_end
 from assay.prepare.permission import with_sandbox
 from assay.prepare.plan import Options, Plan
@@ -94,14 +95,16 @@ def _gather_evidence(plan: Plan, store: Store) -> RunReport:
 @contextmanager
 def _marked_when_stopped(store: Store, record: RunRecord) -> Iterator[None]:
     """Mark a run that does not reach its end, so that it can be resumed."""
-    try:
-        yield
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        runs.finish(store, record.no, status="interrupted", summary=None, documents=[])
-        raise
-    except (RunError, SpecError):
-        runs.finish(store, record.no, status="failed", summary=None, documents=[])
-        raise
+    with logs.within(run=record.id):
+        logs.event(logs.INFO, "run resumed" if record.cursor else "run started", task=record.task, model=record.model)
+        try:
+            yield
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            runs.finish(store, record.no, status="interrupted", summary=None, documents=[])
+            raise
+        except (RunError, SpecError):
+            runs.finish(store, record.no, status="failed", summary=None, documents=[])
+            raise
 
 
 def how_to_go_on(options: Options) -> str:
@@ -117,7 +120,9 @@ def _begin(plan: Plan, store: Store) -> RunRecord | RunReport:
     if before is not None and before.status == "completed" and not evidence.has_retryable(store, before.rows_of):
         # nothing is left to ask: the new run shares the rows of the old one, and only its metrics are computed
         record = runs.start(store, _new_run(plan), evidence=before.rows_of)
-        return conclude(plan.loaded, store, record, n_cached=evidence.count_samples(store, record.rows_of))
+        with logs.within(run=record.id):
+            logs.event(logs.INFO, "run reused", task=record.task, model=record.model, rows_of=before.id)
+            return conclude(plan.loaded, store, record, n_cached=evidence.count_samples(store, record.rows_of))
     if before is None or before.status == "completed":
         return runs.start(store, _new_run(plan), alone=not plan.options.fresh)
     # an unfinished run goes on under its own id, with whatever name the user gives it now

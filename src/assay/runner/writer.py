@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ import orjson
 from sqlalchemy import Connection
 
 from assay.errors import RejectedValue
+from assay.models import logs
 from assay.runner.scoring import Scored, Solved, without
 from assay.store import runs
 from assay.store import sample_rows as evidence
@@ -45,11 +47,15 @@ class RunWriter:
             runs.advance(connection, self._run_no, cursor)
 
         positions = solved.rows.positions
+        started = time.perf_counter()
         try:
             self._store.commit(commit, is_done=lambda connection: self._holds(connection, positions))
+            failed = _count_failures(solved, scored)
         except UNSTORABLE:
-            return self._write_one_by_one(solved, scored, cursor=cursor, paid=paid)
-        return _count_failures(solved, scored)
+            failed = self._write_one_by_one(solved, scored, cursor=cursor, paid=paid)
+        if logs.is_on(logs.WARNING):
+            _log_commit(solved, scored, len(paid), time.perf_counter() - started)
+        return failed
 
     def _holds(self, connection: Connection, positions: Sequence[int]) -> bool:
         """Return whether a batch was committed; writing replies again is harmless."""
@@ -128,6 +134,27 @@ class RunWriter:
             return values, metadata
         keep = [place for place in range(n) if place not in columns.failures]
         return [values[place] for place in keep], [metadata[place] for place in keep]
+
+
+def _log_commit(solved: Solved, scored: Scored, n_replies: int, duration_s: float) -> None:
+    """Log what became of a batch: one event per failure, and one for the whole."""
+    n = len(solved.rows)
+    logs.event(logs.DEBUG, "commit", samples=n, replies=n_replies, duration_s=round(duration_s, 6))
+    trials = dict(zip(solved.rows.positions, solved.trials or (0,) * n, strict=True))
+    parts = [(solved.rows, 0, solved.failures)]
+    parts += [(solved.answered, slot, columns.failures) for slot, columns in scored.items()]
+    for rows, slot, failures in parts:
+        for place, failure in failures.items():
+            logs.event(
+                logs.WARNING,
+                "failure",
+                sample=rows.ids[place],
+                trial=trials[rows.positions[place]],
+                scorer=slot or None,
+                stage=failure.stage,
+                failure=failure.kind,
+                detail=failure.detail,
+            )
 
 
 def _count_failures(solved: Solved, scored: Scored) -> int:

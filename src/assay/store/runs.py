@@ -17,6 +17,7 @@ import orjson
 from sqlalchemy import Connection, Row, and_, case, func, or_, select, update
 
 from assay.errors import Problem, RunError, SpecError, StoreUnreachable
+from assay.models import logs
 from assay.spec.nearest import nearest
 from assay.store.run_spec import STEPS, RunKind, RunSpec
 from assay.store.schema import metrics, runs
@@ -224,6 +225,7 @@ def finish(
             .where(runs.c.no == run_no)
             .values(status=status, summary=summary, finished_at=now(), owner=None, heartbeat_at=None)
         )
+    logs.event(logs.INFO, "run finished", status=status)
 
 
 def latest_of(store: Store, identity: str) -> RunRecord | None:

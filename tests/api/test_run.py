@@ -74,7 +74,7 @@ def test_a_misspelled_option_names_the_nearest(name, meant):
 
 
 def test_an_option_like_no_other_lists_those_there_are():
-    with pytest.raises(TypeError, match='run has no option "zzz"; the options are allow_code, .*, trust_code$'):
+    with pytest.raises(TypeError, match='run has no option "zzz"; the options are actors, allow_code, .*, trust_code$'):
         assay.run("task.yaml", zzz=1)
     with pytest.raises(TypeError, match='did you mean "max_failures"'):
         assay.run_evaluation("run.yaml", max_failurs=1)

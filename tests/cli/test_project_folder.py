@@ -1,5 +1,6 @@
 """Which project a command works on, and what it leaves behind when it fails."""
 
+import copy
 import shutil
 
 import pytest
@@ -39,7 +40,7 @@ def test_a_folder_that_was_just_copied_is_a_project(project):
 @pytest.mark.sqlite
 def test_without_an_argument_the_project_around_the_folder_is_checked_and_listed(project, monkeypatch):
     laid_out(project)
-    inner = type(project).__new__(type(project))
+    inner = copy.copy(project)
     inner.folder = project.folder / "tasks"
     assert inner.assay("check").out == "2 files checked: no problems\n"
     keys = [each["key"] for each in inner.assay("list", "--json").json["found"]]

@@ -131,6 +131,7 @@ OF_A_MODEL = [
     Change(("tokens_per_minute",), 500_000, reused=True),
     Change(("timeout",), 20, reused=True),
     Change(("max_reply_mb",), 8, reused=True),
+    Change(("resources",), {"num_cpus": 2}, reused=True),
     Change(("prices", "input_per_million"), 9, reused=True),
     Change(("prices", "output_per_million"), 9, reused=True),
     Change(("sampling", "temperature"), 0.6, reused=False, asked=N),

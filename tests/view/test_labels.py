@@ -124,6 +124,18 @@ def test_labels_survive_a_rerun(viewer_of, own_support):
     assert outcome.json["calibrations"][0]["n_labelled"] == 30
 
 
+def test_labels_drawn_for_another_run_correct_nothing_where_its_answers_differ(viewer_of, own_support, tmp_path):
+    give(viewer_of(own_support, annotator="maria"), 30)
+    refused = own_support.assay("calibrate", "v1")
+    assert refused.code == 2
+    assert re.search(r"\d+ of the 30 answers drawn from run \w{12} differ in this run", " ".join(refused.err.split()))
+    people = tmp_path / "people.csv"
+    assert own_support.assay("export", "v2", "--labels", "--to", str(people)).code == 0
+    elsewhere = own_support.assay("import", str(people), "--run", "v1")
+    assert elsewhere.code == 2
+    assert "is about another answer than that of run" in elsewhere.err
+
+
 def test_undo_takes_the_last_label_back_and_shows_its_answer(viewer_of, own_support):
     view = viewer_of(own_support, annotator="maria")
     _, second = give(view, 2)

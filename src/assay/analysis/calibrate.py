@@ -14,7 +14,7 @@ from assay.analysis.columns import RowIndex
 from assay.analysis.label_targets import Target, label_targets
 from assay.analysis.means import answer_columns, one_mean, sample_means
 from assay.analysis.per_sample import RunSeries, Series, series_of
-from assay.analysis.stored_labels import RunLabel, labels_of_run, random_labels
+from assay.analysis.stored_labels import RunLabel, incomplete_draws, labels_of_run, random_labels
 from assay.builtin import registry
 from assay.errors import SpecError
 from assay.interop.export import harmless
@@ -102,7 +102,8 @@ def _by_stored(
     store: Store, record: RunRecord, target: Target, labels: Sequence[RunLabel], metric: str, level: float
 ) -> Calibration:
     run, series = judged_run(store, record, metric)
-    drawn = random_labels(labels, target, record)
+    incomplete = incomplete_draws(store, labels, target, record)
+    drawn = random_labels(labels, target, record, incomplete)
     people = HumanLabels()
     for entry in drawn:
         people.drawn += 1
@@ -129,10 +130,10 @@ def _by_stored(
         entry.label.target == target.address and entry.label.probability is None and entry.label.label is not None
         for entry in labels
     )
-    if not left_out:
-        return found
-    note = f"{counted(left_out, 'label')} left out: a filter chose the answers"
-    return replace(found, warnings=(*found.warnings, note))
+    notes = [f"labels left out: {reason}" for reason in incomplete.values()]
+    if left_out:
+        notes.append(f"{counted(left_out, 'label')} left out: a filter chose the answers")
+    return replace(found, warnings=(*found.warnings, *notes)) if notes else found
 
 
 def calibrate_run(

@@ -28,7 +28,9 @@ from assay.store.store import Store
 
 SOMEBODY = "somebody"
 """The annotator of a file that names none."""
-COLUMNS = ("sample_id", "trial", "criterion", "label", "annotator", "comment", CHANCE, "created_at")
+CONTENT = "content"
+"""The column with the digest of the input and answer that a label is about."""
+COLUMNS = ("sample_id", "trial", "criterion", "label", "annotator", "comment", CHANCE, "created_at", CONTENT)
 
 
 def import_labels(store: Store, record: RunRecord, path: Path) -> int:
@@ -76,13 +78,17 @@ def _label(
     sample = samples.get((sample_id, trial))
     if sample is None:
         raise ValueError(f'run {record.id} has no sample "{sample_id}"')
+    content = content_digest(record.spec, sample)
+    stated = _text(row.get(CONTENT))
+    if stated and stated != content.hex():
+        raise ValueError(f'the label of sample "{sample_id}" is about another answer than that of run {record.id}')
     target = _target(targets, _text(row.get("criterion")))
     chance = _text(row.get(CHANCE))
     probability = number_in(chance) if chance else None
     if chance and (probability is None or not 0 < probability <= 1):
         raise ValueError(f'{CHANCE} "{chance}" is not a chance above 0 and at most 1')
     return HumanLabel(
-        content=content_digest(record.spec, sample),
+        content=content,
         target=target.address,
         annotator=_text(row.get("annotator")) or SOMEBODY,
         label=_option(target, _text(row["label"])),
@@ -143,6 +149,7 @@ def export_labels(store: Store, record: RunRecord, path: Path, *, force: bool = 
             "comment": entry.label.comment,
             CHANCE: entry.label.probability,
             "created_at": entry.label.created_at,
+            CONTENT: entry.label.content.hex(),
         }
         for entry in labels_of_run(store, record)
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -69,12 +69,45 @@ def add_stored_labels(store: Store, record: RunRecord, ballots: Sequence[Ballot]
     return [f"with {counted(n, 'label')} of {listing(sorted(people))} from the store"] if n else []
 
 
-def random_labels(labels: Sequence[RunLabel], target: Target, record: RunRecord) -> list[RunLabel]:
-    """The labels on a target whose answers were drawn at random; a SpecError where all were chosen by a filter."""
+MOST_LOST = 0.05
+"""The share of a draw's answers that may be missing from another run; with more, the rest is no random sample."""
+
+
+def incomplete_draws(store: Store, labels: Sequence[RunLabel], target: Target, record: RunRecord) -> dict[str, str]:
+    """Explain, by run, which draws of other runs lost too many answers to be a random sample of this one.
+
+    Two runs share the answers that both models gave alike, which are easier than the others.
+    """
+    drawn: dict[str, set[bytes]] = {}
+    for label in read_labels(store, targets=[target.address]):
+        if label.probability is not None and label.run != record.id:
+            drawn.setdefault(label.run, set()).add(label.content)
+    here = {entry.label.content for entry in labels}
+    reasons = {}
+    for run, contents in drawn.items():
+        lost = len(contents - here)
+        if lost > MOST_LOST * len(contents) and contents & here:
+            reasons[run] = f"{lost:,} of the {counted(len(contents), 'answer')} drawn from run {run} differ in this run"
+    return reasons
+
+
+def random_labels(
+    labels: Sequence[RunLabel], target: Target, record: RunRecord, incomplete: Mapping[str, str]
+) -> list[RunLabel]:
+    """Return the labels on a target whose answers were drawn at random; raise a SpecError if there are none.
+
+    `incomplete` are the runs whose draws lost too many of their answers.
+    """
     mine = [entry for entry in labels if entry.label.target == target.address and not entry.trial]
-    drawn = [entry for entry in mine if entry.label.probability is not None]
+    drawn = [entry for entry in mine if entry.label.probability is not None and entry.label.run not in incomplete]
     if any(entry.label.label is not None for entry in drawn):
         return drawn
+    if incomplete:
+        raise SpecError(
+            f"the labels on {target.address} cannot correct the metric of run {record.id}: "
+            f"{'; '.join(incomplete.values())}, so those that are left are no random sample. "
+            "`assay view --label NAME` draws answers of this run"
+        )
     chosen = sum(entry.label.label is not None for entry in mine)
     if not chosen:
         raise SpecError(

@@ -213,12 +213,15 @@ def costs_page(site: Site, asked: Asked) -> Page:
     return site.page(
         "costs.html",
         pending=False,
-        total=f"${total:,.4f}",
+        total="unknown" if unpriced and unpriced == sum(run.n_calls for run in costs.runs) else f"${total:,.4f}",
         unpriced=unpriced,
         n_runs=len(costs.runs),
         chart=cost_over_time(sorted(days.items()), title="Cost per day and in total") if days else None,
         models=sorted(costs.spending, key=lambda spent: -(spent.cost_usd or 0)),
-        runs=[(f"${cost:,.4f}", missing, run) for cost, missing, run in dearest],
+        # null, never 0: a run none of whose calls has a price cost an unknown amount
+        runs=[
+            ("unknown" if missing == run.n_calls else f"${cost:,.4f}", missing, run) for cost, missing, run in dearest
+        ],
         **context,
     )
 

@@ -178,13 +178,19 @@ def _rows(scorer: ScorerReport, metric: MetricReport, corrected: Mapping[str, Ca
     groups = result.groups or {}
     every = [*result.values.values(), *(value for group in groups.values() for value in group.values())]
     axis = value_axis(every)
-    chance = (result.detail.get("baseline") or {}).get("chance")
+    baseline = result.detail.get("baseline")
     bounds_if_failed = result.detail.get("if_failed", {})
     for name, value in result.values.items():
         label = metric.display_name if metric.display_name and len(result.values) == 1 else name
         notes = [remark(value)]
-        if chance is not None:
-            notes.append(f"by chance {number(chance)}")
+        # the baselines are those of an accuracy, which is the first value: precision and F1 have others
+        chance = None
+        if baseline is not None and name == next(iter(result.values)):
+            chance = baseline["chance"]
+            notes += [
+                f"by chance {number(chance)}",
+                f"always {baseline['majority_class'] or '(empty)'} {number(baseline['majority'])}",
+            ]
         if name in bounds_if_failed:
             low, high = bounds_if_failed[name]
             notes.append(f"between {number(low)} and {number(high)} whatever the failed samples would have been")
@@ -272,6 +278,11 @@ def _missing(report: RunReport) -> Iterator[Missing]:
         yield Missing(text=f"{counted(report.n_cut, 'answer')} cut off at max_tokens.", query="show=cut")
     for rule, n in report.excluded.items():
         yield Missing(text=f"{counted(n, 'sample')} excluded by {rule}.", query="show=excluded")
+    for scorer in report.scorers:
+        for metric in scorer.metrics:
+            if metric.result.n_excluded:
+                text = f"{counted(metric.result.n_excluded, 'sample')} excluded from {scorer.key}/{metric.key}."
+                yield Missing(text=text, query="")
 
 
 def _facts(record: RunRecord, report: RunReport) -> Iterator[tuple[str, str]]:

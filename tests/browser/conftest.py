@@ -30,8 +30,10 @@ def pytest_collection_modifyitems(items):
                 item.add_marker(pytest.mark.skip(reason="no browser: apt-get install chromium"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
+    # not for the whole session: playwright keeps an event loop running in this thread, in which other tests cannot
+    # start one of their own
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

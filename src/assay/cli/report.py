@@ -17,7 +17,7 @@ STDOUT = Path("-")
 
 
 @click.command("report")
-@click.argument("runs", nargs=-1, metavar="RUN...")
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
 @click.option(
     "-o",
     "--output",
@@ -42,7 +42,7 @@ STDOUT = Path("-")
 def command(
     runs: tuple[str, ...], *, output: Path | None, form: Format | None, figures: Path | None, store: str | None
 ) -> None:
-    """Write a report of RUN... (default: latest) that needs no assay to be read.
+    """Write a report on runs (default: latest) that can be read without assay.
 
     The HTML file is self-contained: no script, no network, metrics with interval bars, figures, failures, provenance
     and samples; it prints well. Several runs are compared with the first one. The name of an evaluation stands for

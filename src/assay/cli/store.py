@@ -209,7 +209,11 @@ def age(ctx: click.Context | None, parameter: click.Parameter | None, text: str 
             return datetime.now(UTC) - int(text[:-1]) * units[text[-1]]
         except OverflowError:
             raise click.BadParameter(f"{text} is too long ago", ctx, parameter) from None
-    return moment(ctx, parameter, text)
+    try:
+        return moment(ctx, parameter, text)
+    except click.BadParameter:
+        words = f'"{text}" is neither an age such as 12h, 90d or 4w nor a date such as 2026-01-31'
+        raise click.BadParameter(words, ctx, parameter) from None
 
 
 @command.command("prune", short_help="Delete runs by age, number, status or tag.")

@@ -153,6 +153,7 @@ def test_thirty_labels_by_keyboard_correct_the_metric(serve, showcase, open_page
         {"width": 1280, "color_scheme": "dark"},
         {"width": 390, "color_scheme": "light"},
         {"width": 390, "color_scheme": "dark"},
+        {"width": 1280, "color_scheme": "light", "forced_colors": "active"},
         {"width": 390, "color_scheme": "light", "forced_colors": "active"},
     ],
     ids=lambda look: "-".join(str(value) for value in look.values()),
@@ -173,8 +174,9 @@ def test_axe_finds_nothing_serious_and_nothing_sticks_out(viewer, open_page, loo
     assert [line for line in watched.trouble if "404" not in line] == []
 
 
-def test_the_keyboard_reaches_every_link_and_button(viewer, open_page):
-    page = open_page(viewer.base).open("/runs/v2/samples/1")
+@pytest.mark.parametrize("path", PAGES)
+def test_the_keyboard_reaches_every_link_and_button(viewer, open_page, path):
+    page = open_page(viewer.base).open(path)
     wanted = page.locator("a:visible, button:visible, summary:visible").count()
     page.evaluate("window.seen = new Set(); addEventListener('focusin', e => seen.add(e.target))")
     for _ in range(wanted + 20):

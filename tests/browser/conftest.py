@@ -141,7 +141,7 @@ class Served:
         self._loop.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def serve(tmp_path_factory):
     """Serve the store of a project; all viewers share one folder for their indexes."""
     patch = pytest.MonkeyPatch()
@@ -214,7 +214,7 @@ def support_rows(name, shares, n=360):
     return rows
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def showcase(new_project):
     """A project with two versions of a support bot and a panel of three judges."""
     project = new_project()
@@ -231,7 +231,7 @@ def showcase(new_project):
     return project
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def viewer(serve, showcase):
     """The viewer over the project with the support bot, for one annotator."""
     return serve(showcase, annotator="maria")

@@ -116,6 +116,7 @@ def test_everything_but_keys_works_without_scripts(viewer, open_page):
     assert "1 of 30 labelled" in page.inner_text("main")
 
 
+@pytest.mark.slow
 def test_thirty_labels_by_keyboard_correct_the_metric(serve, showcase, open_page, tmp_path):
     import shutil
 

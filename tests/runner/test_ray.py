@@ -177,6 +177,7 @@ def pools(monkeypatch):
 
 
 @pytest.mark.deep
+@pytest.mark.slow
 def test_actors_that_are_killed_lose_no_answer_and_repeat_at_most_what_was_in_flight(live, loopback, cluster, pools):
     n, in_flight = 2_000, 40
     project = live(n)
